@@ -1,0 +1,2 @@
+//! Code generation and release checks.
+fn main() {}
