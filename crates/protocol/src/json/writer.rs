@@ -1,0 +1,237 @@
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use super::ToJson;
+
+/// Writes JSON without white space.
+#[derive(Debug, Default)]
+pub struct Writer {
+    out: String,
+}
+
+/// The members of an object being written.
+#[derive(Debug)]
+pub struct Members<'w> {
+    writer: &'w mut Writer,
+    first: bool,
+}
+
+impl Writer {
+    /// Starts with nothing written.
+    pub fn new() -> Self {
+        Self { out: String::with_capacity(512) }
+    }
+
+    /// Returns what was written.
+    pub fn into_string(self) -> String {
+        self.out
+    }
+
+    /// Writes an object whose members `fill` adds.
+    pub fn object(&mut self, fill: impl FnOnce(&mut Members<'_>)) {
+        self.out.push('{');
+        fill(&mut Members { writer: self, first: true });
+        self.out.push('}');
+    }
+
+    /// Writes an array, one call of `each` for an element.
+    pub fn array<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        mut each: impl FnMut(&mut Self, T),
+    ) {
+        self.out.push('[');
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.out.push(',');
+            }
+            each(self, item);
+        }
+        self.out.push(']');
+    }
+
+    /// Writes a string.
+    pub fn string(&mut self, text: &str) {
+        self.out.push('"');
+        let mut rest = text;
+        while let Some((at, byte)) = first_escaped(rest.as_bytes()) {
+            self.out.push_str(&rest[..at]);
+            match byte {
+                b'"' => self.out.push_str("\\\""),
+                b'\\' => self.out.push_str("\\\\"),
+                b'\n' => self.out.push_str("\\n"),
+                b'\r' => self.out.push_str("\\r"),
+                b'\t' => self.out.push_str("\\t"),
+                _ => {
+                    // Writing to a string cannot fail.
+                    let _ = write!(self.out, "\\u{byte:04x}");
+                }
+            }
+            rest = &rest[at + 1..];
+        }
+        self.out.push_str(rest);
+        self.out.push('"');
+    }
+
+    /// Writes a text that needs no escaping, in quotes.
+    pub(crate) fn plain(&mut self, text: &str) {
+        self.out.push('"');
+        self.out.push_str(text);
+        self.out.push('"');
+    }
+
+    /// Writes `true` or `false`.
+    pub fn bool(&mut self, value: bool) {
+        self.out.push_str(if value { "true" } else { "false" });
+    }
+
+    /// Writes an integer.
+    pub fn int(&mut self, value: i64) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.out, "{value}");
+    }
+
+    /// Writes `null`.
+    pub fn null(&mut self) {
+        self.out.push_str("null");
+    }
+
+    /// Writes a text that already is JSON.
+    pub(crate) fn raw(&mut self, json: &str) {
+        self.out.push_str(json);
+    }
+
+    /// Writes bytes as padded standard base64.
+    pub fn base64(&mut self, bytes: &[u8]) {
+        use base64::{Engine as _, engine::general_purpose::STANDARD};
+        self.out.push('"');
+        STANDARD.encode_string(bytes, &mut self.out);
+        self.out.push('"');
+    }
+}
+
+impl Members<'_> {
+    /// Adds a member. The key is one of ours and needs no escaping.
+    pub fn member<T: ToJson + ?Sized>(&mut self, key: &'static str, value: &T) {
+        value.write(self.key(key));
+    }
+
+    /// Adds a member whose value is written by `write`.
+    pub fn with(&mut self, key: &'static str, write: impl FnOnce(&mut Writer)) {
+        write(self.key(key));
+    }
+
+    /// Adds a member if there is a value.
+    pub fn optional<T: ToJson>(&mut self, key: &'static str, value: Option<&T>) {
+        if let Some(value) = value {
+            self.member(key, value);
+        }
+    }
+
+    /// Adds a text member unless it is empty.
+    pub fn text(&mut self, key: &'static str, value: &str) {
+        if !value.is_empty() {
+            self.member(key, value);
+        }
+    }
+
+    /// Adds an array member unless it is empty.
+    pub fn list<T: ToJson>(&mut self, key: &'static str, value: &[T]) {
+        if !value.is_empty() {
+            self.member(key, value);
+        }
+    }
+
+    /// Adds a member under a key of somebody else's.
+    pub fn entry<T: ToJson + ?Sized>(&mut self, key: &str, value: &T) {
+        self.comma();
+        self.writer.string(key);
+        self.writer.out.push(':');
+        value.write(self.writer);
+    }
+
+    fn key(&mut self, key: &str) -> &mut Writer {
+        self.comma();
+        self.writer.plain(key);
+        self.writer.out.push(':');
+        self.writer
+    }
+
+    fn comma(&mut self) {
+        if !self.first {
+            self.writer.out.push(',');
+        }
+        self.first = false;
+    }
+}
+
+fn first_escaped(bytes: &[u8]) -> Option<(usize, u8)> {
+    let escaped = |byte: u8| byte == b'"' || byte == b'\\' || byte < 0x20;
+    let mut start = 0;
+    // Sixteen at a time without an early exit, so that the compiler uses vector instructions.
+    for chunk in bytes.chunks_exact(16) {
+        if chunk.iter().fold(false, |hit, &byte| hit | escaped(byte)) {
+            break;
+        }
+        start += 16;
+    }
+    let at = start + bytes[start..].iter().position(|&byte| escaped(byte))?;
+    Some((at, bytes[at]))
+}
+
+impl ToJson for str {
+    fn write(&self, writer: &mut Writer) {
+        writer.string(self);
+    }
+}
+
+impl ToJson for String {
+    fn write(&self, writer: &mut Writer) {
+        writer.string(self);
+    }
+}
+
+impl ToJson for bool {
+    fn write(&self, writer: &mut Writer) {
+        writer.bool(*self);
+    }
+}
+
+impl ToJson for i32 {
+    fn write(&self, writer: &mut Writer) {
+        writer.int((*self).into());
+    }
+}
+
+impl<T: ToJson + ?Sized> ToJson for &T {
+    fn write(&self, writer: &mut Writer) {
+        (**self).write(writer);
+    }
+}
+
+impl<T: ToJson> ToJson for Box<T> {
+    fn write(&self, writer: &mut Writer) {
+        (**self).write(writer);
+    }
+}
+
+impl<T: ToJson> ToJson for [T] {
+    fn write(&self, writer: &mut Writer) {
+        writer.array(self, |writer, item| item.write(writer));
+    }
+}
+
+impl<T: ToJson> ToJson for Vec<T> {
+    fn write(&self, writer: &mut Writer) {
+        self.as_slice().write(writer);
+    }
+}
+
+impl<T: ToJson> ToJson for BTreeMap<String, T> {
+    fn write(&self, writer: &mut Writer) {
+        writer.object(|object| {
+            for (key, value) in self {
+                object.entry(key, value);
+            }
+        });
+    }
+}
