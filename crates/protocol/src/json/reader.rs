@@ -157,6 +157,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes a key that the caller does not know by number; refuses its second appearance.
+    #[expect(clippy::ptr_arg, reason = "a borrowed key is kept without a copy")]
     pub fn unknown(&mut self, fields: &mut Fields<'a>, key: &Cow<'a, str>) -> Result<(), Error> {
         let fresh = match &mut fields.many {
             Some(many) => many.insert(key.clone()),
@@ -175,6 +176,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes over a member nobody asked for, still refusing what is refused everywhere.
+    #[expect(clippy::ptr_arg, reason = "a borrowed key is kept without a copy")]
     pub fn skip_member(
         &mut self,
         fields: &mut Fields<'a>,

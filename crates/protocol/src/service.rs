@@ -1,0 +1,264 @@
+//! The one interface of everything that can be called.
+
+use std::{collections::BTreeSet, pin::Pin, sync::Arc, time::Instant};
+
+use futures_core::Stream;
+
+use crate::{
+    card::AgentCard,
+    error::Error,
+    ids::Tenant,
+    operation::{
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, Request, Response, SendMessageRequest,
+        SubscribeToTaskRequest,
+    },
+    push::TaskPushNotificationConfig,
+    task::{SendMessageResponse, StreamResponse, Task},
+    version::Version,
+};
+
+/// The future of an answer.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+
+/// The events of a task. An error ends it.
+pub type Events = Pin<Box<dyn Stream<Item = Result<Event, Error>> + Send>>;
+
+/// One event of a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// The event's place in the task's log, if the service keeps one; a reader who comes back
+    /// goes on behind it.
+    pub seq: Option<u64>,
+    /// What happened. Shared, because one event has many readers.
+    pub response: Arc<StreamResponse>,
+}
+
+/// The eleven operations of A2A.
+///
+/// A local agent, a remote one behind a client, the gateway and a workflow are all this, so
+/// anything can be registered, called, nested and proxied. Dropping an answer or a stream
+/// ends the caller's interest, never the task.
+pub trait A2aService: Send + Sync {
+    /// Sends a message and waits for the answer.
+    fn send_message(
+        &self,
+        ctx: CallContext,
+        request: SendMessageRequest,
+    ) -> Answer<'_, SendMessageResponse>;
+
+    /// Sends a message and follows what comes of it.
+    fn send_streaming_message(
+        &self,
+        ctx: CallContext,
+        request: SendMessageRequest,
+    ) -> Answer<'_, Events>;
+
+    /// Returns a task.
+    fn get_task(&self, ctx: CallContext, request: GetTaskRequest) -> Answer<'_, Task>;
+
+    /// Returns the tasks the caller may see.
+    fn list_tasks(
+        &self,
+        ctx: CallContext,
+        request: ListTasksRequest,
+    ) -> Answer<'_, ListTasksResponse>;
+
+    /// Asks for a task to end.
+    fn cancel_task(&self, ctx: CallContext, request: CancelTaskRequest) -> Answer<'_, Task>;
+
+    /// Follows a task.
+    fn subscribe_to_task(
+        &self,
+        ctx: CallContext,
+        request: SubscribeToTaskRequest,
+    ) -> Answer<'_, Events>;
+
+    /// Registers a webhook for a task.
+    fn create_push_config(
+        &self,
+        ctx: CallContext,
+        request: TaskPushNotificationConfig,
+    ) -> Answer<'_, TaskPushNotificationConfig>;
+
+    /// Returns a webhook.
+    fn get_push_config(
+        &self,
+        ctx: CallContext,
+        request: GetTaskPushNotificationConfigRequest,
+    ) -> Answer<'_, TaskPushNotificationConfig>;
+
+    /// Returns all webhooks of a task.
+    fn list_push_configs(
+        &self,
+        ctx: CallContext,
+        request: ListTaskPushNotificationConfigsRequest,
+    ) -> Answer<'_, ListTaskPushNotificationConfigsResponse>;
+
+    /// Removes a webhook.
+    fn delete_push_config(
+        &self,
+        ctx: CallContext,
+        request: DeleteTaskPushNotificationConfigRequest,
+    ) -> Answer<'_, ()>;
+
+    /// Returns the card with what only known callers may see.
+    fn get_extended_card(
+        &self,
+        ctx: CallContext,
+        request: GetExtendedAgentCardRequest,
+    ) -> Answer<'_, AgentCard>;
+}
+
+/// What comes back from [`call`].
+#[expect(clippy::large_enum_variant, reason = "answers, the large ones, are the common ones")]
+pub enum Outcome {
+    /// One answer.
+    Response(Response),
+    /// A stream of events.
+    Events(Events),
+}
+
+impl std::fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Response(response) => f.debug_tuple("Response").field(response).finish(),
+            Self::Events(_) => f.write_str("Events(..)"),
+        }
+    }
+}
+
+/// Calls the operation that a request asks for.
+pub async fn call(
+    service: &dyn A2aService,
+    ctx: CallContext,
+    request: Request,
+) -> Result<Outcome, Error> {
+    let response = match request {
+        Request::SendMessage(request) => {
+            Response::SendMessage(service.send_message(ctx, request).await?)
+        }
+        Request::SendStreamingMessage(request) => {
+            return service.send_streaming_message(ctx, request).await.map(Outcome::Events);
+        }
+        Request::GetTask(request) => Response::Task(service.get_task(ctx, request).await?),
+        Request::ListTasks(request) => Response::Tasks(service.list_tasks(ctx, request).await?),
+        Request::CancelTask(request) => Response::Task(service.cancel_task(ctx, request).await?),
+        Request::SubscribeToTask(request) => {
+            return service.subscribe_to_task(ctx, request).await.map(Outcome::Events);
+        }
+        Request::CreateTaskPushNotificationConfig(request) => {
+            Response::PushConfig(service.create_push_config(ctx, request).await?)
+        }
+        Request::GetTaskPushNotificationConfig(request) => {
+            Response::PushConfig(service.get_push_config(ctx, request).await?)
+        }
+        Request::ListTaskPushNotificationConfigs(request) => {
+            Response::PushConfigs(service.list_push_configs(ctx, request).await?)
+        }
+        Request::DeleteTaskPushNotificationConfig(request) => {
+            service.delete_push_config(ctx, request).await?;
+            Response::Deleted
+        }
+        Request::GetExtendedAgentCard(request) => {
+            Response::Card(service.get_extended_card(ctx, request).await?)
+        }
+    };
+    Ok(Outcome::Response(response))
+}
+
+/// All that is known about a call besides the request itself.
+#[derive(Clone, Debug)]
+pub struct CallContext {
+    /// Who calls, as a credential has proved.
+    pub caller: Caller,
+    /// The agent that is called, behind a shared endpoint.
+    pub tenant: Option<Tenant>,
+    /// When the caller stops waiting.
+    pub deadline: Option<Instant>,
+    /// What goes first when not everything can.
+    pub priority: Priority,
+    /// The caller's place in a distributed trace.
+    pub trace: Option<TraceContext>,
+    /// The version of A2A the caller speaks.
+    pub version: Version,
+    /// URIs of the extensions the caller wants.
+    pub extensions: BTreeSet<String>,
+    /// Two calls with the same key are one.
+    pub idempotency_key: Option<String>,
+    /// The last event a returning reader has seen.
+    pub last_event: Option<u64>,
+}
+
+impl CallContext {
+    /// Calls as somebody, without any wishes.
+    pub fn new(caller: Caller) -> Self {
+        Self {
+            caller,
+            tenant: None,
+            deadline: None,
+            priority: Priority::Normal,
+            trace: None,
+            version: Version::V1_0,
+            extensions: BTreeSet::new(),
+            idempotency_key: None,
+            last_event: None,
+        }
+    }
+}
+
+/// Who calls.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Caller {
+    /// Nobody has proved who they are. Only where an endpoint is explicitly open.
+    Anonymous,
+    /// An agent known by this name.
+    Agent(Arc<str>),
+    /// A person or program known by this name.
+    User(Arc<str>),
+}
+
+/// What goes first when not everything can (C-44).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Priority {
+    /// When there is time.
+    Low,
+    /// In its turn.
+    #[default]
+    Normal,
+    /// Before the others.
+    High,
+}
+
+impl Priority {
+    /// Reads the value of an `A2A-Priority` header (O-07).
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "low" => Some(Self::Low),
+            "normal" => Some(Self::Normal),
+            "high" => Some(Self::High),
+            _ => None,
+        }
+    }
+
+    /// Returns the weight in a queue, larger first; 100 is reserved for the system.
+    pub const fn weight(self) -> u8 {
+        match self {
+            Self::Low => 10,
+            Self::Normal => 50,
+            Self::High => 80,
+        }
+    }
+}
+
+/// A W3C trace context, passed on as it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceContext {
+    /// The `traceparent` header.
+    pub parent: String,
+    /// The `tracestate` header; empty if there is none.
+    pub state: String,
+}
