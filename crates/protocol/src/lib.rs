@@ -1,1 +1,4 @@
 //! A2A.
+
+#[cfg(feature = "grpc")]
+pub mod grpc;
