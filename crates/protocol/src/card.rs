@@ -3,6 +3,13 @@
 //! Members that A2A requires but many cards lack are read as empty, so that one bad card
 //! does not hide a working agent; [`lint`](crate::card) says what is wrong with it.
 
+mod builder;
+mod legacy;
+mod lint;
+mod normal;
+#[cfg(feature = "signing")]
+mod sign;
+
 use std::collections::BTreeMap;
 
 use crate::{

@@ -1,0 +1,1 @@
+//! Puts a card together step by step.

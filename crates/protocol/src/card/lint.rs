@@ -1,0 +1,1 @@
+//! What is wrong with a card, and how to mend it.

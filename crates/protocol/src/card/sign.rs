@@ -1,0 +1,1 @@
+//! Signatures over cards.

@@ -1,0 +1,10 @@
+//! Every wire form other than A2A 1.0: each a tolerant reader and an exact writer.
+
+pub mod harbor;
+pub mod molecule;
+pub mod opportunity;
+pub mod pocketpaw;
+pub mod upal;
+pub mod v02;
+pub mod v03;
+pub mod v03_http;

@@ -1,0 +1,1 @@
+//! A2A 0.2.x on JSON-RPC.
