@@ -7,6 +7,10 @@
 //! There is no transport here. A client wraps any `tower` service that sends HTTP
 //! requests, and a server is such a service.
 
+mod value;
+
+mod status;
+
 /// A2A 1.0: package `lf.a2a.v1`.
 pub use generated::v1;
 
