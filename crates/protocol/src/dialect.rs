@@ -1,5 +1,7 @@
 //! Every wire form other than A2A 1.0: each a tolerant reader and an exact writer.
 
+mod loose;
+
 pub mod harbor;
 pub mod molecule;
 pub mod opportunity;
