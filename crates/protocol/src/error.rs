@@ -323,6 +323,13 @@ impl Error {
         .with_metadata("supportedVersions", supported.join(","))
     }
 
+    /// Says it in other words.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
     /// Gives a more precise reason than the usual one.
     #[must_use]
     pub fn with_reason(mut self, reason: impl Into<Cow<'static, str>>) -> Self {
