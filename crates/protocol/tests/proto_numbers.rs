@@ -28,17 +28,11 @@ fn check<M: Message + Default + PartialEq + Debug>(message: &M, bytes: &[u8]) {
 fn the_tenant_comes_first_except_when_listing_webhooks() {
     let tenant = || "t".to_owned();
     check(
-        &v1::GetTaskPushNotificationConfigRequest {
-            tenant: tenant(),
-            ..Default::default()
-        },
+        &v1::GetTaskPushNotificationConfigRequest { tenant: tenant(), ..Default::default() },
         b"\x0a\x01t",
     );
     check(
-        &v1::ListTaskPushNotificationConfigsRequest {
-            tenant: tenant(),
-            ..Default::default()
-        },
+        &v1::ListTaskPushNotificationConfigsRequest { tenant: tenant(), ..Default::default() },
         b"\x22\x01t",
     );
 }
@@ -47,85 +41,45 @@ fn the_tenant_comes_first_except_when_listing_webhooks() {
 fn a_refused_capability_differs_from_one_left_out() {
     check(&v1::AgentCapabilities::default(), b"");
     check(
-        &v1::AgentCapabilities {
-            extended_agent_card: Some(false),
-            ..Default::default()
-        },
+        &v1::AgentCapabilities { extended_agent_card: Some(false), ..Default::default() },
         b"\x20\x00",
     );
 }
 
 #[test]
 fn a_history_length_of_zero_is_said_in_v1_only() {
-    check(
-        &v1::GetTaskRequest {
-            history_length: Some(0),
-            ..Default::default()
-        },
-        b"\x18\x00",
-    );
-    check(
-        &v03::GetTaskRequest {
-            history_length: 0,
-            ..Default::default()
-        },
-        b"",
-    );
+    check(&v1::GetTaskRequest { history_length: Some(0), ..Default::default() }, b"\x18\x00");
+    check(&v03::GetTaskRequest { history_length: 0, ..Default::default() }, b"");
 }
 
 #[test]
 fn artifact_names_moved_between_the_versions() {
     let name = || "n".to_owned();
-    check(
-        &v1::Artifact {
-            name: name(),
-            ..Default::default()
-        },
-        b"\x12\x01n",
-    );
-    check(
-        &v03::Artifact {
-            name: name(),
-            ..Default::default()
-        },
-        b"\x1a\x01n",
-    );
+    check(&v1::Artifact { name: name(), ..Default::default() }, b"\x12\x01n");
+    check(&v03::Artifact { name: name(), ..Default::default() }, b"\x1a\x01n");
 }
 
 #[test]
 fn data_is_any_value_in_v1_and_an_object_in_v03() {
-    let null = Value {
-        kind: Some(Kind::NullValue(NullValue::NullValue.into())),
-    };
+    let null = Value { kind: Some(Kind::NullValue(NullValue::NullValue.into())) };
     check(&v1_part(v1::part::Content::Data(null)), b"\x22\x02\x08\x00");
-    let data = v03::DataPart {
-        data: Some(Struct::default()),
-    };
+    let data = v03::DataPart { data: Some(Struct::default()) };
     check(&v03_part(v03::part::Part::Data(data)), b"\x1a\x02\x0a\x00");
 }
 
 #[test]
 fn file_bytes_have_a_message_of_their_own_in_v03() {
-    check(
-        &v1_part(v1::part::Content::Raw(b"hi".as_slice().into())),
-        b"\x12\x02hi",
-    );
+    check(&v1_part(v1::part::Content::Raw(b"hi".as_slice().into())), b"\x12\x02hi");
     let file = v03::FilePart {
         file: Some(v03::file_part::File::FileWithBytes(b"hi".as_slice().into())),
         ..Default::default()
     };
-    check(
-        &v03_part(v03::part::Part::File(file)),
-        b"\x12\x04\x12\x02hi",
-    );
+    check(&v03_part(v03::part::Part::File(file)), b"\x12\x04\x12\x02hi");
 }
 
 #[test]
 fn an_empty_text_is_still_a_text() {
-    check(
-        &v1_part(v1::part::Content::Text(String::new())),
-        b"\x0a\x00",
-    );
+    check(&v1_part(v1::part::Content::Text(String::new())), b"\x0a\x00");
     check(&v03_part(v03::part::Part::Text(String::new())), b"\x0a\x00");
 }
 
@@ -146,25 +100,14 @@ fn fields_of_a_later_revision_are_skipped() {
 
 #[test]
 fn error_details_keep_the_numbers_of_google_rpc() {
-    let retry = rpc::RetryInfo {
-        retry_delay: Some(Duration {
-            seconds: 3,
-            nanos: 0,
-        }),
-    };
+    let retry = rpc::RetryInfo { retry_delay: Some(Duration { seconds: 3, nanos: 0 }) };
     check(&retry, b"\x0a\x02\x08\x03");
     let status = rpc::Status {
         code: 14,
         message: "m".to_owned(),
-        details: vec![Any {
-            type_url: "u".to_owned(),
-            value: retry.encode_to_vec(),
-        }],
+        details: vec![Any { type_url: "u".to_owned(), value: retry.encode_to_vec() }],
     };
-    check(
-        &status,
-        b"\x08\x0e\x12\x01m\x1a\x09\x0a\x01u\x12\x04\x0a\x02\x08\x03",
-    );
+    check(&status, b"\x08\x0e\x12\x01m\x1a\x09\x0a\x01u\x12\x04\x0a\x02\x08\x03");
 }
 
 #[test]
@@ -219,17 +162,11 @@ fn servers_answer_under_the_name_of_their_version() {
 }
 
 fn v1_part(content: v1::part::Content) -> v1::Part {
-    v1::Part {
-        content: Some(content),
-        ..Default::default()
-    }
+    v1::Part { content: Some(content), ..Default::default() }
 }
 
 fn v03_part(part: v03::part::Part) -> v03::Part {
-    v03::Part {
-        part: Some(part),
-        ..Default::default()
-    }
+    v03::Part { part: Some(part), ..Default::default() }
 }
 
 #[track_caller]
