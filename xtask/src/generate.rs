@@ -44,21 +44,9 @@ struct Source {
 }
 
 const SOURCES: [Source; 3] = [
-    Source {
-        proto: "a2a.proto",
-        package: "lf.a2a.v1",
-        module: "v1",
-    },
-    Source {
-        proto: "a2a_v03.proto",
-        package: "a2a.v1",
-        module: "v03",
-    },
-    Source {
-        proto: "google_rpc.proto",
-        package: "google.rpc",
-        module: "rpc",
-    },
+    Source { proto: "a2a.proto", package: "lf.a2a.v1", module: "v1" },
+    Source { proto: "a2a_v03.proto", package: "a2a.v1", module: "v03" },
+    Source { proto: "google_rpc.proto", package: "google.rpc", module: "rpc" },
 ];
 
 /// Fields that can hold whole files: `Bytes` lets them share the buffer they came in.
@@ -93,9 +81,7 @@ fn compile() -> anyhow::Result<HashMap<Module, String>> {
         .map_err(|error| anyhow!("compile the protobuf files: {error:?}"))?;
 
     // The library does no I/O: its clients and servers take any transport.
-    let services = tonic_prost_build::configure()
-        .build_transport(false)
-        .service_generator();
+    let services = tonic_prost_build::configure().build_transport(false).service_generator();
     prost_build::Config::new()
         .bytes(SHARED_BYTES)
         // Ordered maps, so that equal messages have equal bytes.
