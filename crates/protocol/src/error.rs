@@ -7,9 +7,9 @@ use crate::json::{self, Object, Raw, Reader, ToJson, Writer, read_with};
 /// The domain of every `ErrorInfo` we send.
 pub const ERROR_DOMAIN: &str = "a2a-protocol.org";
 
-const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
-const BAD_REQUEST: &str = "type.googleapis.com/google.rpc.BadRequest";
-const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
+pub(crate) const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
+pub(crate) const BAD_REQUEST: &str = "type.googleapis.com/google.rpc.BadRequest";
+pub(crate) const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
 /// What a peer is told when something went wrong.
 #[derive(Clone, PartialEq)]
@@ -321,6 +321,13 @@ impl Error {
             format!("A2A {version} is not spoken here, but {}", supported.join(" and ")),
         )
         .with_metadata("supportedVersions", supported.join(","))
+    }
+
+    /// Says it in other words.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
     }
 
     /// Gives a more precise reason than the usual one.

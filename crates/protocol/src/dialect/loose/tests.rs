@@ -1,0 +1,201 @@
+use super::*;
+use crate::{json::to_string, state::TaskState};
+
+#[track_caller]
+fn part(json: &str) -> Part {
+    read_with(json, |reader| Loose::default().part(reader)).unwrap()
+}
+
+/// Reads a part and checks what it is in the form of 1.0.
+#[track_caller]
+fn check(json: &str, v1: &str) {
+    assert_eq!(to_string(&part(json)), v1);
+}
+
+#[track_caller]
+fn refused(json: &str, error: &str) {
+    let found = read_with(json, |reader| Loose::default().part(reader)).unwrap_err();
+    assert_eq!(found.to_string(), error);
+}
+
+#[test]
+fn parts_are_known_by_kind_by_type_and_by_member() {
+    for text in
+        [r#"{"kind":"text","text":"x"}"#, r#"{"type":"text","text":"x"}"#, r#"{"text":"x"}"#]
+    {
+        check(text, r#"{"text":"x"}"#);
+    }
+    check(r#"{"text":"x","kind":"text","data":null,"file":null}"#, r#"{"text":"x"}"#);
+    check(r#"{"kind":"data","data":null}"#, r#"{"data":null}"#);
+    check(r#"{"data":{"k":9007199254740993}}"#, r#"{"data":{"k":9007199254740993}}"#);
+}
+
+#[test]
+fn files_are_read_in_every_form() {
+    let url = r#"{"url":"https://h/x","filename":"x","mediaType":"a/b"}"#;
+    for json in [
+        r#"{"kind":"file","file":{"uri":"https://h/x","name":"x","mimeType":"a/b"}}"#,
+        r#"{"type":"file","uri":"https://h/x","name":"x","media_type":"a/b"}"#,
+        r#"{"file":{"fileWithUri":"https://h/x","mimeType":"a/b","name":"x"}}"#,
+        r#"{"url":"https://h/x","filename":"x","media_type":"a/b"}"#,
+        r#"{"file":{"uri":"https://h/x"},"name":"x","mimeType":"a/b"}"#,
+    ] {
+        check(json, url);
+    }
+    for json in [
+        r#"{"kind":"file","file":{"bytes":"aGk="}}"#,
+        r#"{"type":"file","bytes_data":"aGk"}"#,
+        r#"{"raw":"aGk="}"#,
+        r#"{"file":{"fileWithBytes":"aGk="}}"#,
+    ] {
+        check(json, r#"{"raw":"aGk="}"#);
+    }
+}
+
+#[test]
+fn a_discriminator_that_contradicts_its_part_is_refused() {
+    refused(
+        r#"{"kind":"data","text":"x"}"#,
+        "`kind`: says `data`, but the part holds something else",
+    );
+    refused(
+        r#"{"type":"text","data":{}}"#,
+        "`type`: says `text`, but the part holds something else",
+    );
+    refused(r#"{"kind":"image","text":"x"}"#, "`kind`: `image` is not one of text, file, data");
+    refused(
+        r#"{"kind":"text","type":"text","text":"x"}"#,
+        "`type`: is given twice, in two spellings",
+    );
+    refused(r#"{"text":"x","data":{}}"#, "has more than one of text, file, data");
+    refused(r#"{"kind":"text"}"#, "needs one of text, file, data");
+    refused(r#"{"file":{"name":"x"}}"#, "`file`: needs one of bytes, uri");
+    refused(r#"{"file":{"bytes":"%"}}"#, "`file.bytes`: not base64: Invalid symbol 37, offset 0.");
+    refused(
+        r#"{"uri":"u","mimeType":"a/b","mime_type":"a/b"}"#,
+        "`mime_type`: is given twice, in two spellings",
+    );
+}
+
+#[test]
+fn wrapped_values_are_taken_out_again() {
+    for value in ["null", "7", "\"x\"", "[1]"] {
+        let (object, wrapped) = wrap_data(&Raw::parse_text(value).unwrap());
+        let metadata = wrapped_metadata(None, wrapped).unwrap();
+        let json = format!(
+            r#"{{"kind":"data","data":{},"metadata":{}}}"#,
+            object.as_str(),
+            metadata.as_str()
+        );
+        check(&json, &format!(r#"{{"data":{value}}}"#));
+    }
+}
+
+#[test]
+fn states_are_known_in_every_spelling() {
+    for (spellings, state) in [
+        ("submitted created TASK_STATE_SUBMITTED", TaskState::Submitted),
+        ("input-required input_required TASK_STATE_INPUT_REQUIRED", TaskState::InputRequired),
+        ("canceled cancelled TASK_STATE_CANCELLED TASK_STATE_CANCELED", TaskState::Canceled),
+        ("auth-required auth_required", TaskState::AuthRequired),
+        ("unknown", TaskState::Unspecified),
+    ] {
+        for name in spellings.split(' ') {
+            let read = read_with(&format!("\"{name}\""), read_state);
+            assert_eq!(read.unwrap(), state, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_moment_without_offset_is_utc() {
+    let read = read_with("\"2026-08-20T09:00:00.123456\"", read_timestamp).unwrap();
+    assert_eq!(read.to_string(), "2026-08-20T09:00:00.123456Z");
+}
+
+#[track_caller]
+fn event(json: &str) -> Result<StreamResponse, Error> {
+    read_with(json, |reader| Loose::default().event(reader))
+}
+
+#[test]
+fn events_without_kind_are_known_by_their_members() {
+    assert!(matches!(
+        event(r#"{"task_id":"t","status":{"state":"working"},"final":false}"#),
+        Ok(StreamResponse::StatusUpdate(update)) if update.context_id.as_str() == "t"
+    ));
+    assert!(matches!(
+        event(r#"{"task_id":"t","artifact":{"parts":[{"type":"text","text":"x"}]},"append":true}"#),
+        Ok(StreamResponse::ArtifactUpdate(update))
+            if update.append && update.artifact.artifact_id.as_str() == "artifact-0"
+    ));
+    assert!(matches!(event(r#"{"id":"t","status":"created"}"#), Ok(StreamResponse::Task(_))));
+    let message = event(r#"{"role":"agent","parts":[],"messageId":"m"}"#);
+    assert!(matches!(message, Ok(StreamResponse::Message(_))));
+    assert!(event("{}").is_err());
+    assert_eq!(event(r#"{"kind":"odd"}"#).unwrap_err().path(), "kind");
+    assert_eq!(
+        event(r#"{"kind":"task","id":"t","status":{"state":"done"}}"#).unwrap_err().path(),
+        "status.state"
+    );
+}
+
+#[test]
+fn flat_artifacts_become_parts() {
+    // M-30
+    let task = read_with(
+        r#"{"id":"t","status":"completed","artifacts":[{"type":"text/plain","content":"done"},
+            {"type":"application/json","content":{"page_path":"/k"}}]}"#,
+        |reader| Loose::default().task(reader),
+    )
+    .unwrap();
+    assert_eq!(
+        to_string(&task.artifacts[0].parts),
+        r#"[{"text":"done","mediaType":"text/plain"}]"#
+    );
+    assert_eq!(
+        to_string(&task.artifacts[1].parts),
+        r#"[{"data":{"page_path":"/k"},"mediaType":"application/json"}]"#
+    );
+}
+
+#[test]
+fn waiting_is_understood_in_both_spellings() {
+    let waits = |configuration: &str| {
+        let json = format!(
+            r#"{{"message":{{"messageId":"m","role":"user","parts":[]}},"configuration":{configuration}}}"#
+        );
+        !read_with(&json, |reader| Loose::default().send(reader)).unwrap().returns_immediately()
+    };
+    assert!(waits("{}") && waits("null") && waits(r#"{"blocking":true}"#));
+    assert!(waits(r#"{"return_immediately":false}"#) && waits(r#"{"blocking":null}"#));
+    assert!(!waits(r#"{"blocking":false}"#) && !waits(r#"{"returnImmediately":true}"#));
+}
+
+#[test]
+fn of_several_schemes_the_first_is_kept() {
+    let json = r#"{"url":"u","authentication":{"schemes":["Bearer","Basic"],"credentials":"s"}}"#;
+    let config = read_with(json, read_push_config).unwrap();
+    let authentication = config.authentication.unwrap();
+    assert_eq!((&*authentication.scheme, &*authentication.credentials), ("Bearer", "s"));
+}
+
+#[test]
+fn what_must_be_there_is_named() {
+    let missing = |json: &str| {
+        read_with(json, |reader| Loose::default().send(reader)).unwrap_err().to_string()
+    };
+    assert_eq!(missing("{}"), "`message`: is required");
+    assert_eq!(
+        missing(r#"{"message":{"role":"user","parts":[]}}"#),
+        "`message.messageId`: is required"
+    );
+    assert_eq!(
+        missing(r#"{"message":{"messageId":"m","parts":[]}}"#),
+        "`message.role`: is required"
+    );
+    assert_eq!(
+        missing(r#"{"message":{"messageId":"m","role":"user"}}"#),
+        "`message.parts`: is required"
+    );
+}
