@@ -7,7 +7,9 @@
 //! Where a form lacks an identifier that the model needs, one is made up: a message gets a
 //! new one, an artifact its position, an event without context its task's (C-30).
 
+mod event;
 mod part;
+mod push;
 mod request;
 mod words;
 
@@ -23,6 +25,7 @@ use crate::{
 };
 
 pub(super) use part::{wrap_data, wrapped_metadata};
+pub(super) use push::{read_push_configs, read_task_push_config};
 pub(super) use request::read_push_config;
 pub(super) use words::{read_role, read_state, read_timestamp};
 
