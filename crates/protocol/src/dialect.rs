@@ -1,5 +1,6 @@
 //! Every wire form other than A2A 1.0: each a tolerant reader and an exact writer.
 
+mod choose;
 mod loose;
 
 pub mod harbor;
@@ -10,3 +11,5 @@ pub mod upal;
 pub mod v02;
 pub mod v03;
 pub mod v03_http;
+
+pub use choose::{Incoming, Legacy, Offered, Refused, WireForm, choose};

@@ -58,6 +58,12 @@ pub trait HttpForm: Sync {
     /// Reads a request. [`ErrorKind::MethodNotFound`] if the path is not of this form.
     fn read_call(&self, call: &HttpCall<'_>) -> Result<Request, Error>;
 
+    /// Returns the name under which the client wants to find the new task, in forms in which
+    /// clients choose one (C-29). The call has been read before.
+    fn task_alias(&self, _call: &HttpCall<'_>) -> Option<String> {
+        None
+    }
+
     /// Writes a request; fails if the form lacks the operation.
     fn write_call(&self, request: &Request) -> Result<HttpTarget, Error>;
 
@@ -293,7 +299,8 @@ pub(crate) fn error_frame(data: &str) -> Option<Error> {
     Some(Error::read_http(u16::try_from(status?).ok()?, data.as_bytes()))
 }
 
-fn not_found(call: &HttpCall<'_>) -> Error {
+/// Says that a form has no operation there.
+pub(crate) fn not_found(call: &HttpCall<'_>) -> Error {
     let HttpCall { method, path, .. } = call;
     Error::new(ErrorKind::MethodNotFound, format!("no operation at {method} {path}"))
 }

@@ -15,6 +15,16 @@ impl Loose {
         self,
         reader: &mut Reader<'_>,
     ) -> Result<SendMessageRequest, Error> {
+        self.send_with(reader, |reader, _| reader.skip())
+    }
+
+    /// Reads the parameters of sending a message, in a form that has more of them: each goes
+    /// to `other`.
+    pub(in crate::dialect) fn send_with<'a>(
+        self,
+        reader: &mut Reader<'a>,
+        mut other: impl FnMut(&mut Reader<'a>, &str) -> Result<(), Error>,
+    ) -> Result<SendMessageRequest, Error> {
         let mut tenant = None;
         let mut message = None;
         let mut configuration = None;
@@ -24,7 +34,7 @@ impl Loose {
             "message" | "request" => once(&mut message, Some(self.message(reader)?)),
             "configuration" => once(&mut configuration, optional(reader, read_configuration)?),
             "metadata" => once(&mut metadata, read_value(reader)?),
-            _ => reader.skip(),
+            key => other(reader, key),
         })?;
         let message = message.ok_or_else(|| Error::missing("message"))?;
         Ok(SendMessageRequest { tenant, message, configuration, metadata })

@@ -1,0 +1,47 @@
+# Everything a developer or CI runs. `make help` lists it.
+
+CARGO ?= cargo
+TOOLS := target/tools
+DENY_VERSION := 0.20.2
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-fast check audit bench fuzz generate
+
+help: ## list what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## build, and show one message in every wire form that Nuncio speaks
+	@$(CARGO) run --quiet -p nuncio-protocol --example translate
+
+test: check ## every check and every test; installs what it needs
+	$(CARGO) test --workspace --all-features
+	interop/run
+
+test-fast: ## the unit and property tests of the core, in seconds
+	$(CARGO) test -p nuncio-protocol --lib --tests
+
+check: ## format, lints, documentation, each feature alone, generated code
+	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
+	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --all-features --no-deps
+	for features in "" grpc signing; do \
+		$(CARGO) clippy -p nuncio-protocol --features "$$features" -- -D warnings || exit 1; done
+	$(CARGO) run --quiet -p xtask -- generate --check
+	interop/lint
+
+audit: $(TOOLS)/bin/cargo-deny ## licences, bans and sources of all dependencies
+	$(TOOLS)/bin/cargo-deny --all-features check bans licenses sources
+
+bench: ## speed of the codec against its references, as ratios in one run
+	$(CARGO) run --release -p nuncio-bench
+
+fuzz: ## fuzz every reader for a minute each; needs cargo-fuzz
+	for target in $$($(CARGO) fuzz list); do \
+		$(CARGO) fuzz run -s none $$target -- -max_total_time=60 || exit 1; done
+
+generate: ## generate Rust from proto/
+	$(CARGO) run --quiet -p xtask -- generate
+
+$(TOOLS)/bin/cargo-deny:
+	$(CARGO) install --quiet --locked --root $(TOOLS) cargo-deny@$(DENY_VERSION)

@@ -1,0 +1,141 @@
+//! What every reader must stand, whatever the bytes: one function a reader.
+//!
+//! The fuzz targets call these, and a plain test calls them with the corpus. Beside not
+//! panicking they assert: what was read can be written, is strict JSON then, and means the
+//! same when it is read again.
+
+use nuncio_protocol::{
+    card::AgentCard,
+    dialect::{self, Incoming, Legacy, Offered},
+    error::Error,
+    http::{HttpCall, HttpForm, V1Http},
+    json::{self, FromJson, Raw, ToJson},
+    jsonrpc::{self, Id},
+    operation::{Operation, Response},
+    task::StreamResponse,
+    wire::{Echo, JsonRpcForm, StreamEnd, V1},
+};
+
+/// Every reader by the name of its fuzz target and corpus folder.
+pub const READERS: &[(&str, fn(&[u8]))] = &[
+    ("json", json),
+    ("choose", choose),
+    ("v1", |bytes| json_rpc(&V1, bytes)),
+    ("v1_http", |bytes| http(&V1Http::default(), bytes)),
+];
+
+/// Runs one reader, known by name.
+pub fn run(name: &str, bytes: &[u8]) {
+    let (_, reader) = READERS.iter().find(|(known, _)| *known == name).expect("a known reader");
+    reader(bytes);
+}
+
+/// The strict reader: never more than `serde_json` accepts, and the same values.
+fn json(bytes: &[u8]) {
+    let Ok(raw) = json::from_slice::<Raw>(bytes) else { return };
+    let theirs: serde_json::Value = serde_json::from_slice(bytes).expect("we accept only JSON");
+    assert_eq!(raw.parse::<serde_json::Value>().expect("raw text is JSON"), theirs);
+    assert_eq!(Raw::parse_text(raw.as_str()).as_ref(), Ok(&raw));
+}
+
+/// The choice of a form: any first line is a path, the rest a body.
+fn choose(bytes: &[u8]) {
+    let (path, body) = split(bytes);
+    for legacy in [None, Some(Legacy::V03), Some(Legacy::PocketPaw)] {
+        for version in [None, Some("1.0"), Some("0.3"), Some(path)] {
+            let offered = Offered { legacy, molecule: true, opportunity: true, ..Offered::default() };
+            let incoming =
+                Incoming { method: "POST", path, version, body, ..Incoming::default() };
+            // Either is fine; only a panic would not be.
+            let _ = dialect::choose(&incoming, &offered);
+        }
+    }
+}
+
+/// A form in which every call is one JSON document: the bytes are taken for each thing it
+/// can read.
+fn json_rpc(form: &dyn JsonRpcForm, bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(call) = form.read_call(text) {
+        let write = |request| form.write_call(&Id::number(1), request).expect("it was just read");
+        let first = write(&call.request);
+        let again = form.read_call(&first).unwrap_or_else(|refusal| panic!("{refusal:?}: {first}"));
+        stable(&first, &write(&again.request));
+    }
+    for &operation in Operation::ALL {
+        if form.method(operation).is_none() {
+            continue;
+        }
+        let echo = Echo::new(Id::number(1), operation);
+        if operation.is_streaming() {
+            outcome(
+                form.read_frame(text),
+                |event| form.write_frame(&echo, event, StreamEnd::Open).data,
+                |text| form.read_frame(text),
+            );
+        } else {
+            outcome(
+                form.read_reply(operation, text),
+                |response| form.write_reply(&echo, response),
+                |text| form.read_reply(operation, text),
+            );
+        }
+    }
+}
+
+/// A form in which method and path speak too: the first line is the path, the rest a body.
+fn http(form: &dyn HttpForm, bytes: &[u8]) {
+    let (target, body) = split(bytes);
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    for method in ["GET", "POST", "DELETE"] {
+        let Ok(request) = form.read_call(&HttpCall { method, path, query, body }) else { continue };
+        let Ok(first) = form.write_call(&request) else { continue };
+        let (path, query) = first.path.split_once('?').unwrap_or((&first.path, ""));
+        let body = first.body.as_deref().unwrap_or_default().as_bytes();
+        let again = form
+            .read_call(&HttpCall { method: first.method, path, query, body })
+            .unwrap_or_else(|error| panic!("{error:?}: {first:?}"));
+        assert_eq!(form.write_call(&again).as_ref(), Ok(&first));
+    }
+    for &operation in Operation::ALL {
+        for status in [200, 404] {
+            if operation.is_streaming() {
+                continue;
+            }
+            // Either is fine; only a panic would not be.
+            let _ = form.read_reply(operation, status, body);
+        }
+    }
+    if let Ok(text) = std::str::from_utf8(body) {
+        outcome(
+            form.read_frame(text),
+            |event| form.write_frame(event, StreamEnd::Open).data,
+            |text| form.read_frame(text),
+        );
+    }
+}
+
+/// Asserts that what was read is written as strict JSON that means the same.
+fn outcome<T>(
+    read: Result<T, Error>,
+    write: impl Fn(Result<&T, &Error>) -> String,
+    read_again: impl Fn(&str) -> Result<T, Error>,
+) {
+    let first = write(read.as_ref());
+    if read.is_ok() {
+        let again = read_again(&first).unwrap_or_else(|error| panic!("{error:?}: {first}"));
+        stable(&first, &write(Ok(&again)));
+    }
+    Raw::parse_text(&first).unwrap_or_else(|error| panic!("{error}: {first}"));
+}
+
+fn stable(first: &str, second: &str) {
+    Raw::parse_text(first).unwrap_or_else(|error| panic!("{error}: {first}"));
+    assert_eq!(first, second);
+}
+
+fn split(bytes: &[u8]) -> (&str, &[u8]) {
+    let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let first = std::str::from_utf8(&bytes[..end]).unwrap_or_default();
+    (first, bytes.get(end + 1..).unwrap_or_default())
+}
