@@ -323,7 +323,7 @@ fn read_resource(
     Ok(match (call.method, resource) {
         ("POST", Resource::Send) => Request::SendMessage(body(call)?),
         ("POST", Resource::Stream) => Request::SendStreamingMessage(body(call)?),
-        ("GET", Resource::Tasks) => Request::ListTasks(read_list(query)?),
+        ("GET", Resource::Tasks) => Request::ListTasks(read_list(query, read_state)?),
         ("GET", Resource::Task(task)) => Request::GetTask(GetTaskRequest {
             tenant,
             id: id(&task, "id", TaskId::parse)?,
@@ -401,11 +401,16 @@ fn read_cancel(call: &HttpCall<'_>, task: &str) -> Result<Request, Error> {
     }))
 }
 
-fn read_list(query: &Query<'_>) -> Result<ListTasksRequest, Error> {
+fn read_state(text: &str) -> Option<TaskState> {
+    TaskState::from_name(text).or_else(|| TaskState::from_number(text.parse().ok()?))
+}
+
+/// Reads the filters of a list; the form says how states are spelled.
+pub(crate) fn read_list(
+    query: &Query<'_>,
+    state: impl FnOnce(&str) -> Option<TaskState>,
+) -> Result<ListTasksRequest, Error> {
     let context = query.get("contextId", "context_id");
-    let state = |text: &str| {
-        TaskState::from_name(text).or_else(|| TaskState::from_number(text.parse().ok()?))
-    };
     Ok(ListTasksRequest {
         tenant: None,
         context_id: context
