@@ -378,7 +378,8 @@ fn body<T: FromJson>(call: &HttpCall<'_>) -> Result<T, Error> {
     Ok(json::from_slice(call.body)?)
 }
 
-fn read_cancel(call: &HttpCall<'_>, task: &str) -> Result<Request, Error> {
+/// Reads a cancellation, whose body may be missing or `null`.
+pub(crate) fn read_cancel(call: &HttpCall<'_>, task: &str) -> Result<Request, Error> {
     let mut tenant = None;
     let mut metadata: Option<Object> = None;
     let text = json::text(call.body)?.trim();
