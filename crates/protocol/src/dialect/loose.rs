@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use crate::{
     ids::{ArtifactId, ContextId, MessageId, TaskId},
     json::{Error, Kind, Raw, Reader, read_id, read_value, read_with},
-    message::{Message, Part},
+    message::{Message, Part, Role},
     task::{
         Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
     },
@@ -42,6 +42,15 @@ pub(super) struct Loose {
 
 impl Loose {
     pub(super) fn message(self, reader: &mut Reader<'_>) -> Result<Message, Error> {
+        self.message_by(None, reader)
+    }
+
+    /// Reads a message that need not say who speaks, because it is known.
+    pub(super) fn message_by(
+        self,
+        speaker: Option<Role>,
+        reader: &mut Reader<'_>,
+    ) -> Result<Message, Error> {
         let mut message_id = None;
         let mut context_id = None;
         let mut task_id = None;
@@ -74,7 +83,7 @@ impl Loose {
             message_id,
             context_id,
             task_id,
-            role: role.ok_or_else(|| Error::missing("role"))?,
+            role: role.or(speaker).ok_or_else(|| Error::missing("role"))?,
             parts: parts.ok_or_else(|| Error::missing("parts"))?,
             metadata,
             extensions: extensions.unwrap_or_default(),
