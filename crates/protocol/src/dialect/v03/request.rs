@@ -195,7 +195,8 @@ pub(in crate::dialect) fn write(request: &Request, modes: EmptyModes, writer: &m
     }
 }
 
-fn write_send(
+/// Writes the parameters of sending a message.
+pub(in crate::dialect) fn write_send(
     request: &SendMessageRequest,
     wishes: Option<&SendMessageConfiguration>,
     modes: EmptyModes,
