@@ -75,12 +75,14 @@ fn read_configuration(reader: &mut Reader<'_>) -> Result<SendMessageConfiguratio
 pub(in crate::dialect) fn read_push_config(
     reader: &mut Reader<'_>,
 ) -> Result<TaskPushNotificationConfig, Error> {
+    let mut tenant = None;
     let mut id: Option<PushConfigId> = None;
     let mut task_id: Option<TaskId> = None;
     let mut url: Option<String> = None;
     let mut token = None;
     let mut authentication = None;
     reader.members(|reader, key| match &*key {
+        "tenant" => once(&mut tenant, read_id(reader)?),
         "id" => once(&mut id, read_id(reader)?),
         "taskId" | "task_id" => once(&mut task_id, read_id(reader)?),
         "url" => once(&mut url, read_value(reader)?),
@@ -91,7 +93,7 @@ pub(in crate::dialect) fn read_push_config(
         _ => reader.skip(),
     })?;
     Ok(TaskPushNotificationConfig {
-        tenant: None,
+        tenant,
         id,
         task_id,
         url: url.ok_or_else(|| Error::missing("url"))?,

@@ -240,6 +240,8 @@ fn only_a_task_or_a_message_answers_a_message() {
 
 #[test]
 fn webhooks_are_read_with_their_task_in_every_form() {
+    let whole = r#"{"tenant":"x","id":"c","taskId":"t","url":"u","token":"s"}"#;
+    assert_eq!(to_string(&read_with(whole, read_task_push_config).unwrap()), whole);
     let flat = r#"{"id":"c","taskId":"t","url":"u"}"#;
     for json in [
         flat,
