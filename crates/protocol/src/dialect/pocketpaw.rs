@@ -30,7 +30,7 @@ use crate::{
     jsonrpc::{self, Envelope, Id, Refusal},
     operation::{Operation, Request, Response},
     task::StreamResponse,
-    wire::{Call, Echo, Frame, JsonRpcForm, StreamEnd, read_enveloped},
+    wire::{Call, Echo, Frame, JsonRpcForm, StreamEnd, no_such_operation, read_enveloped},
 };
 
 pub use batch::{MAX_BATCH, read_batch, write_batch};
@@ -123,6 +123,13 @@ impl JsonRpcForm for PocketPaw {
             call.task_alias = params.and_then(read::task_alias);
         }
         Ok(call)
+    }
+
+    fn write_call(&self, id: &Id, request: &Request) -> Result<String, Error> {
+        let operation = request.operation();
+        let method = self.method(operation).ok_or_else(|| no_such_operation(operation))?;
+        write::check_task(request)?;
+        Ok(jsonrpc::write_request(id, method, |writer| self.write_request(request, writer)))
     }
 
     fn write_frame(

@@ -49,6 +49,7 @@ impl HttpForm for PocketPawHttp {
     }
 
     fn write_call(&self, request: &Request) -> Result<HttpTarget, Error> {
+        write::check_task(request)?;
         let task = |id: &TaskId| format!("/a2a/tasks/{}", encode_segment(id.as_str()));
         let post = |path: String, body| HttpTarget { method: "POST", path, body };
         let body = || Some(write_with(|writer| write::request(request, writer)));

@@ -52,6 +52,10 @@ fn send(reader: &mut Reader<'_>) -> Result<SendMessageRequest, Error> {
         _ => reader.skip(),
     })?;
     let message = &mut request.message;
+    if let Some(task) = &message.task_id {
+        check_task_name(task.as_str())
+            .map_err(|error| error.inside("task_id").inside("message"))?;
+    }
     match (&message.context_id, &context) {
         (Some(inner), Some(outer)) if inner != outer => {
             return Err(Error::shape("differs from the message's").inside("context_id"));

@@ -279,6 +279,32 @@ fn a_name_against_the_rules_is_a_bad_parameter() {
 }
 
 #[test]
+fn a_task_that_has_no_name_here_cannot_be_asked_for() {
+    for (method, params) in [
+        ("GetTask", r#"{"id":"a b"}"#),
+        ("CancelTask", r#"{"id":"a b"}"#),
+        ("SubscribeToTask", r#"{"id":"a b"}"#),
+        (
+            "SendMessage",
+            r#"{"message":{"messageId":"m","taskId":"a b","role":1,"parts":[{"text":"x"}]}}"#,
+        ),
+    ] {
+        let operation = Operation::from_name(method).unwrap();
+        let request = json::read_with(params, |reader| Request::read(operation, reader)).unwrap();
+        let field = |error: Error| error.violations()[0].field.clone();
+        let expected = if method == "SendMessage" { "message.taskId" } else { "id" };
+        assert_eq!(field(PocketPaw.write_call(&Id::null(), &request).unwrap_err()), expected);
+        assert_eq!(
+            PocketPawHttp.write_call(&request).unwrap_err().kind(),
+            ErrorKind::InvalidParams,
+        );
+    }
+    let inside = r#"{"message":{"task_id":"a b","role":"user","parts":[{"text":"x"}]}}"#;
+    let error = PocketPaw.read_call(&request("message/send", inside)).unwrap_err().error;
+    assert_eq!(error.violations()[0].field, "message.task_id");
+}
+
+#[test]
 fn the_task_to_go_on_with_stands_beside_the_message() {
     let mut request = sent(send_with("").unwrap());
     request.message.task_id = Some(crate::ids::TaskId::parse("t1").unwrap());

@@ -12,10 +12,25 @@ use crate::{
     wire::StreamEnd,
 };
 
-use super::read::HISTORY;
+use super::read::{HISTORY, check_task_name};
 
 /// The version that cards name, though the form is not that of A2A 0.2.5.
 const PROTOCOL_VERSION: &str = "0.2.5";
+
+/// Fails if a request is about a task that the form has no name for (PD-01).
+pub(super) fn check_task(request: &Request) -> Result<(), json::Error> {
+    let (task, path): (_, &[&str]) = match request {
+        Request::SendMessage(request) | Request::SendStreamingMessage(request) => {
+            (request.message.task_id.as_ref(), &["taskId", "message"])
+        }
+        Request::GetTask(request) => (Some(&request.id), &["id"]),
+        Request::CancelTask(request) => (Some(&request.id), &["id"]),
+        Request::SubscribeToTask(request) => (Some(&request.id), &["id"]),
+        _ => (None, &[]),
+    };
+    let checked = task.map_or(Ok(()), |task| check_task_name(task.as_str()));
+    checked.map_err(|error| path.iter().fold(error, |error, key| error.inside(key)))
+}
 
 pub(super) fn request(request: &Request, writer: &mut Writer) {
     match request {
