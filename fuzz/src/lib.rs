@@ -5,14 +5,12 @@
 //! same when it is read again.
 
 use nuncio_protocol::{
-    card::AgentCard,
     dialect::{self, Incoming, Legacy, Offered},
     error::Error,
     http::{HttpCall, HttpForm, V1Http},
-    json::{self, FromJson, Raw, ToJson},
-    jsonrpc::{self, Id},
-    operation::{Operation, Response},
-    task::StreamResponse,
+    json::{self, Raw},
+    jsonrpc::Id,
+    operation::Operation,
     wire::{Echo, JsonRpcForm, StreamEnd, V1},
 };
 
@@ -43,9 +41,9 @@ fn choose(bytes: &[u8]) {
     let (path, body) = split(bytes);
     for legacy in [None, Some(Legacy::V03), Some(Legacy::PocketPaw)] {
         for version in [None, Some("1.0"), Some("0.3"), Some(path)] {
-            let offered = Offered { legacy, molecule: true, opportunity: true, ..Offered::default() };
-            let incoming =
-                Incoming { method: "POST", path, version, body, ..Incoming::default() };
+            let offered =
+                Offered { legacy, molecule: true, opportunity: true, ..Offered::default() };
+            let incoming = Incoming { method: "POST", path, version, body, ..Incoming::default() };
             // Either is fine; only a panic would not be.
             let _ = dialect::choose(&incoming, &offered);
         }

@@ -19,9 +19,9 @@ pub mod reason {
     pub const AGENT_UNAVAILABLE: &str = "AGENT_UNAVAILABLE";
 }
 
-const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
-const BAD_REQUEST: &str = "type.googleapis.com/google.rpc.BadRequest";
-const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
+pub(crate) const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
+pub(crate) const BAD_REQUEST: &str = "type.googleapis.com/google.rpc.BadRequest";
+pub(crate) const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
 /// What a peer is told when something went wrong.
 #[derive(Clone, PartialEq)]

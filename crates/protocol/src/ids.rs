@@ -1,6 +1,6 @@
 //! Identifiers: opaque texts that cannot be mistaken for one another.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use crate::json::{Error, FromJson, Reader, ToJson, Writer, serde_via_json};
 
@@ -39,6 +39,20 @@ macro_rules! id {
             /// Returns the text.
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                Self::parse(text)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                self.as_str()
             }
         }
 

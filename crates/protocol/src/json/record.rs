@@ -185,23 +185,33 @@ macro_rules! proto_enum {
             pub const fn from_number(number: i32) -> Option<Self> {
                 match number { $($number => Some(Self::$variant),)* _ => None }
             }
+
+            fn unknown(value: &str) -> $crate::json::Error {
+                let names: Vec<&str> = Self::ALL.iter().map(|value| value.as_str()).collect();
+                $crate::json::Error::shape(format!(
+                    "`{value}` is not one of {}",
+                    names.join(", "),
+                ))
+            }
         }
 
         impl $crate::json::FromJson for $name {
             fn read(
                 reader: &mut $crate::json::Reader<'_>,
             ) -> Result<Self, $crate::json::Error> {
-                let unknown = |value: &str| $crate::json::Error::shape(format!(
-                    "`{value}` is not one of {}",
-                    Self::ALL.iter().map(|value| value.as_str()).collect::<Vec<_>>().join(", "),
-                ));
                 if reader.peek()? == $crate::json::Kind::Number {
-                    let number = reader.int32()?;
-                    return Self::from_number(number)
-                        .ok_or_else(|| unknown(&number.to_string()));
+                    return reader.int32()?.try_into();
                 }
                 let name = reader.string()?;
-                Self::from_name(&name).ok_or_else(|| unknown(&name))
+                Self::from_name(&name).ok_or_else(|| Self::unknown(&name))
+            }
+        }
+
+        impl TryFrom<i32> for $name {
+            type Error = $crate::json::Error;
+
+            fn try_from(number: i32) -> Result<Self, $crate::json::Error> {
+                Self::from_number(number).ok_or_else(|| Self::unknown(&number.to_string()))
             }
         }
 

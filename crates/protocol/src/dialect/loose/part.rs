@@ -157,9 +157,13 @@ fn unwrap_data(part: &mut Part) {
     if metadata.get(WRAPPED_DATA).is_none_or(|flag| flag.as_str() != "true") {
         return;
     }
-    if let Some(value) = data.as_object().and_then(|object| object.get("value")) {
+    let members = data.as_object().map(|object| object.members()).unwrap_or_default();
+    // Anything beside the value was not wrapped by the rule, and must not get lost.
+    if let [(key, value)] = members.as_slice()
+        && key == "value"
+    {
         let rest = metadata.without(WRAPPED_DATA);
-        part.content = Content::Data(value);
+        part.content = Content::Data(value.clone());
         part.metadata = (!rest.is_empty()).then_some(rest);
     }
 }

@@ -92,6 +92,14 @@ fn wrapped_values_are_taken_out_again() {
 }
 
 #[test]
+fn a_flag_does_not_unwrap_what_was_not_wrapped() {
+    for data in [r#"{"value":1,"more":2}"#, "{}", r#"{"other":1}"#] {
+        let json = format!(r#"{{"data":{data},"metadata":{{"data_part_compat":true}}}}"#);
+        check(&json, &json);
+    }
+}
+
+#[test]
 fn states_are_known_in_every_spelling() {
     for (spellings, state) in [
         ("submitted created TASK_STATE_SUBMITTED", TaskState::Submitted),
