@@ -8,11 +8,7 @@
 //! - `tasks/subscribe` follows a task; `tasks/resubscribe`, the method of 0.3, is read (C-04).
 //! - A moment at the start of year 1 is Go's way to say that none is meant.
 //!
-//! | id | what is lost | direction |
-//! |---|---|---|
-//! | harbor-data | a metadata member `data_part_compat` that is true, beside data with a `value` | harbor → model |
-//! | harbor-authentication | an authentication without scheme and credentials | harbor → model |
-//! | harbor-zero-moment | a filter for tasks since the start of year 1 | harbor → model |
+//! What this form has no place for stands in `docs/reference/translation.md`.
 
 mod card;
 

@@ -13,17 +13,9 @@
 //!   molecule's own example.
 //! - A task is looked up by `GET /tasks/{id}` (M-27), which is [`MoleculeHttp`].
 //!
-//! Besides those of [0.3](super::v03), the losses are:
-//!
-//! | id | what is lost | direction |
-//! |---|---|---|
-//! | molecule-state | the metadata members `state` and `reason` of a task or event that needs a credential (only `state`) or was rejected, and its metadata altogether if it is empty | both |
-//! | molecule-operations | all operations but sending, streaming, cancelling and, by HTTP, looking up | model → molecule |
-//!
-//! There is no loss of a missing configuration: molecule always waits, so none is written. The
-//! flat view is for looking at, and loses what it does not show: contexts, history, moments,
-//! names and grouping of artifacts, metadata, and whatever of a status message is not text.
-//! What it shows survives.
+//! What this form has no place for stands in `docs/reference/translation.md`. The flat view is
+//! for looking at, and shows neither contexts nor history, moments, metadata, the names and
+//! grouping of artifacts, nor whatever of a status message is not text. What it shows survives.
 
 mod flat;
 mod http;

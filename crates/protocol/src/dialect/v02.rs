@@ -8,11 +8,7 @@
 //!   methods of 0.2.5 with `MethodNotFound`.
 //! - The card stands at [`CARD_PATH`].
 //!
-//! The losses are those of 0.3, and:
-//!
-//! | id | what is lost | direction |
-//! |---|---|---|
-//! | v02-extended-card | the whole of `GetExtendedAgentCard` | model → 0.2 |
+//! It loses what 0.3 does.
 
 use super::{
     loose::Loose,

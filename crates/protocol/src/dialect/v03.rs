@@ -14,23 +14,10 @@
 //!   and absent where the code says it all.
 //! - There is no way to list tasks: [`method`](JsonRpcForm::method) has none for it.
 //!
-//! What does not survive from the model to the wire and back:
-//!
-//! | id | what is lost | direction |
-//! |---|---|---|
-//! | v03-tenant | `tenant` of every request and webhook: it belongs into the URL | model → 0.3 |
-//! | v03-role | an unspecified role becomes that of the agent | model → 0.3 |
-//! | v03-text | `mediaType` and `filename` of text and data parts | model → 0.3 |
-//! | v03-data | a metadata member `data_part_compat` of a data part, and empty metadata beside data that is no object | 0.3 → model |
-//! | v03-context | a task without context gets its own id as context | model → 0.3 |
-//! | v03-configuration | a message sent without configuration gets the default one (not when streaming) | model → 0.3 |
-//! | v03-webhook-task | the `taskId` of a webhook inside a configuration | model → 0.3 |
-//! | v03-schemes | an authentication without scheme and credentials; of several schemes all but the first | both |
-//! | v03-paging | `pageSize`, `pageToken` and `nextPageToken` of lists of webhooks | model → 0.3 |
-//! | v03-list | the whole of `ListTasks` | model → 0.3 |
-//! | v03-request-metadata | `metadata` of the parameters that name a task, except when cancelling | 0.3 → model |
-//! | v03-error | violations, retry delay and details of an error; the metadata member `reason`; a reason that is not of `A-Z`, `0-9` and `_` | model → 0.3 |
-//! | v03-offset | the offset of a moment | 0.3 → model |
+//! What 0.3 has no place for stands in `docs/reference/translation.md`; of an error it has none
+//! for violations, retry delay and typed details. And 1.0 has none for the metadata that 0.3
+//! lets a caller send with the id of a task (except to cancel it), for more than one
+//! authentication scheme of a webhook, and for the offset of a moment.
 
 pub(super) mod error;
 pub(super) mod request;

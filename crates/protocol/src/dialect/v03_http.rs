@@ -14,22 +14,7 @@
 //!   [JSON-RPC](super::v03).
 //! - `GET /v1/tasks` is answered, but never asked: too few servers know it.
 //!
-//! What does not survive from the model to the wire and back:
-//!
-//! | id | what is lost | direction |
-//! |---|---|---|
-//! | v03-http-tenant | `tenant` of every request and webhook: it belongs into the URL | model → 0.3 |
-//! | v03-http-text | `mediaType` and `filename` of text and data parts | model → 0.3 |
-//! | v03-http-data | a metadata member `data_part_compat` of a data part, and empty metadata beside data that is no object | 0.3 → model |
-//! | v03-http-references | `referenceTaskIds` of a message | model → 0.3 |
-//! | v03-http-context | a task without context gets its own id as context | model → 0.3 |
-//! | v03-http-configuration | a message sent without configuration gets the default one (not when streaming) | model → 0.3 |
-//! | v03-http-history | a `historyLength` of 0 means none in 1.0 and all in 0.3: it is left out, and the history must be cut on return | both |
-//! | v03-http-webhook-task | the `taskId` of a webhook inside a configuration | model → 0.3 |
-//! | v03-http-schemes | an authentication without scheme and credentials; of several schemes all but the first | both |
-//! | v03-http-cancel-metadata | `metadata` of a cancellation | model → 0.3 |
-//! | v03-http-list | the whole of `ListTasks` as a client | model → 0.3 |
-//! | v03-http-error | violations, retry delay and details of an error; the metadata member `reason`; a reason that is not of `A-Z`, `0-9` and `_` | model → 0.3 |
+//! What this form has no place for stands in `docs/reference/translation.md`.
 
 mod error;
 mod write;
