@@ -20,7 +20,7 @@ mod writer;
 pub use error::{Error, ErrorKind};
 pub use raw::{Object, Raw};
 pub use reader::{Fields, Kind, MAX_DEPTH, Reader};
-pub use writer::{Members, Writer};
+pub use writer::{KeyCase, Members, Writer};
 
 pub(crate) use record::{
     Implicit, proto_enum, proto_union, read_id, read_value, record, serde_via_json,

@@ -141,14 +141,7 @@ pub trait JsonRpcForm: Sync {
     /// Reads an answer body: the answer, or the error that the peer answered with, or what is
     /// wrong with the body.
     fn read_reply(&self, operation: Operation, body: &str) -> Result<Response, Error> {
-        match jsonrpc::read_reply(body).map_err(|error| bad_answer(&error))? {
-            Reply::Result(result) => {
-                read_with(result, |reader| self.read_response(operation, reader))
-                    .map_err(|error| bad_answer(&error))
-            }
-            Reply::Error(error) => Err(read_with(error, |reader| self.read_error(reader))
-                .map_err(|error| bad_answer(&error))?),
-        }
+        read_outcome(self, body, |reader| self.read_response(operation, reader))
     }
 
     /// Writes an answer body.
@@ -165,12 +158,7 @@ pub trait JsonRpcForm: Sync {
 
     /// Reads the data of one frame: the event, or the error that ends the stream.
     fn read_frame(&self, data: &str) -> Result<StreamResponse, Error> {
-        match jsonrpc::read_reply(data).map_err(|error| bad_answer(&error))? {
-            Reply::Result(result) => read_with(result, |reader| self.read_event(reader))
-                .map_err(|error| bad_answer(&error)),
-            Reply::Error(error) => Err(read_with(error, |reader| self.read_error(reader))
-                .map_err(|error| bad_answer(&error))?),
-        }
+        read_outcome(self, data, |reader| self.read_event(reader))
     }
 
     /// Writes one frame.
@@ -205,6 +193,22 @@ pub(crate) fn read_enveloped<F: JsonRpcForm + ?Sized>(
         .map_err(|error| refusal(error.into()))?;
     let echo = Echo { id, operation, capability: String::new() };
     Ok(Call { echo, request, task_alias: None })
+}
+
+/// Reads what an envelope answers with: a result, or the error that the peer answered with, or
+/// what is wrong with either.
+pub(crate) fn read_outcome<'a, F: JsonRpcForm + ?Sized, T>(
+    form: &F,
+    body: &'a str,
+    read: impl FnOnce(&mut Reader<'a>) -> Result<T, crate::json::Error>,
+) -> Result<T, Error> {
+    let bad = |error: crate::json::Error| bad_answer(&error);
+    match jsonrpc::read_reply(body).map_err(bad)? {
+        Reply::Result(result) => read_with(result, read).map_err(bad),
+        Reply::Error(error) => {
+            Err(read_with(error, |reader| form.read_error(reader)).map_err(bad)?)
+        }
+    }
 }
 
 /// Says that a form has no way to ask for an operation.

@@ -7,7 +7,9 @@
 //! Where a form lacks an identifier that the model needs, one is made up: a message gets a
 //! new one, an artifact its position, an event without context its task's (C-30).
 
+mod event;
 mod part;
+mod push;
 mod request;
 mod words;
 
@@ -16,13 +18,14 @@ use std::borrow::Cow;
 use crate::{
     ids::{ArtifactId, ContextId, MessageId, TaskId},
     json::{Error, Kind, Raw, Reader, read_id, read_value, read_with},
-    message::{Message, Part},
+    message::{Message, Part, Role},
     task::{
         Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
     },
 };
 
 pub(super) use part::{wrap_data, wrapped_metadata};
+pub(super) use push::{read_push_configs, read_task_push_config};
 pub(super) use request::read_push_config;
 pub(super) use words::{read_role, read_state, read_timestamp};
 
@@ -39,6 +42,15 @@ pub(super) struct Loose {
 
 impl Loose {
     pub(super) fn message(self, reader: &mut Reader<'_>) -> Result<Message, Error> {
+        self.message_by(None, reader)
+    }
+
+    /// Reads a message that need not say who speaks, because it is known.
+    pub(super) fn message_by(
+        self,
+        speaker: Option<Role>,
+        reader: &mut Reader<'_>,
+    ) -> Result<Message, Error> {
         let mut message_id = None;
         let mut context_id = None;
         let mut task_id = None;
@@ -71,7 +83,7 @@ impl Loose {
             message_id,
             context_id,
             task_id,
-            role: role.ok_or_else(|| Error::missing("role"))?,
+            role: role.or(speaker).ok_or_else(|| Error::missing("role"))?,
             parts: parts.ok_or_else(|| Error::missing("parts"))?,
             metadata,
             extensions: extensions.unwrap_or_default(),

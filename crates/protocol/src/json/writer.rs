@@ -6,6 +6,17 @@ use super::{ToJson, plain::plain_prefix};
 #[derive(Debug, Default)]
 pub struct Writer {
     out: String,
+    key_case: KeyCase,
+}
+
+/// How the keys of the protocol are spelled. Keys of somebody else's are never touched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyCase {
+    /// `contextId`
+    #[default]
+    Camel,
+    /// `context_id`
+    Snake,
 }
 
 /// The members of an object being written.
@@ -18,7 +29,14 @@ pub struct Members<'w> {
 impl Writer {
     /// Starts with nothing written.
     pub fn new() -> Self {
-        Self { out: String::with_capacity(512) }
+        Self { out: String::with_capacity(512), key_case: KeyCase::Camel }
+    }
+
+    /// Writes with the protocol's keys in another spelling.
+    pub fn with_key_case(&mut self, key_case: KeyCase, write: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.key_case, key_case);
+        write(self);
+        self.key_case = outer;
     }
 
     /// Returns what was written.
@@ -77,6 +95,17 @@ impl Writer {
     pub(crate) fn plain(&mut self, text: &str) {
         self.out.push('"');
         self.out.push_str(text);
+        self.out.push('"');
+    }
+
+    fn snake_case(&mut self, key: &str) {
+        self.out.push('"');
+        for letter in key.chars() {
+            if letter.is_ascii_uppercase() {
+                self.out.push('_');
+            }
+            self.out.push(letter.to_ascii_lowercase());
+        }
         self.out.push('"');
     }
 
@@ -152,7 +181,10 @@ impl Members<'_> {
 
     fn key(&mut self, key: &str) -> &mut Writer {
         self.comma();
-        self.writer.plain(key);
+        match self.writer.key_case {
+            KeyCase::Camel => self.writer.plain(key),
+            KeyCase::Snake => self.writer.snake_case(key),
+        }
         self.writer.out.push(':');
         self.writer
     }

@@ -15,6 +15,16 @@ impl Loose {
         self,
         reader: &mut Reader<'_>,
     ) -> Result<SendMessageRequest, Error> {
+        self.send_with(reader, |reader, _| reader.skip())
+    }
+
+    /// Reads the parameters of sending a message, in a form that has more of them: each goes
+    /// to `other`.
+    pub(in crate::dialect) fn send_with<'a>(
+        self,
+        reader: &mut Reader<'a>,
+        mut other: impl FnMut(&mut Reader<'a>, &str) -> Result<(), Error>,
+    ) -> Result<SendMessageRequest, Error> {
         let mut tenant = None;
         let mut message = None;
         let mut configuration = None;
@@ -24,7 +34,7 @@ impl Loose {
             "message" | "request" => once(&mut message, Some(self.message(reader)?)),
             "configuration" => once(&mut configuration, optional(reader, read_configuration)?),
             "metadata" => once(&mut metadata, read_value(reader)?),
-            _ => reader.skip(),
+            key => other(reader, key),
         })?;
         let message = message.ok_or_else(|| Error::missing("message"))?;
         Ok(SendMessageRequest { tenant, message, configuration, metadata })
@@ -65,12 +75,14 @@ fn read_configuration(reader: &mut Reader<'_>) -> Result<SendMessageConfiguratio
 pub(in crate::dialect) fn read_push_config(
     reader: &mut Reader<'_>,
 ) -> Result<TaskPushNotificationConfig, Error> {
+    let mut tenant = None;
     let mut id: Option<PushConfigId> = None;
     let mut task_id: Option<TaskId> = None;
     let mut url: Option<String> = None;
     let mut token = None;
     let mut authentication = None;
     reader.members(|reader, key| match &*key {
+        "tenant" => once(&mut tenant, read_id(reader)?),
         "id" => once(&mut id, read_id(reader)?),
         "taskId" | "task_id" => once(&mut task_id, read_id(reader)?),
         "url" => once(&mut url, read_value(reader)?),
@@ -81,7 +93,7 @@ pub(in crate::dialect) fn read_push_config(
         _ => reader.skip(),
     })?;
     Ok(TaskPushNotificationConfig {
-        tenant: None,
+        tenant,
         id,
         task_id,
         url: url.ok_or_else(|| Error::missing("url"))?,
