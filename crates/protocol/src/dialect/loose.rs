@@ -84,7 +84,7 @@ impl Loose {
             context_id,
             task_id,
             role: role.or(speaker).ok_or_else(|| Error::missing("role"))?,
-            parts: parts.ok_or_else(|| Error::missing("parts"))?,
+            parts: parts.unwrap_or_default(),
             metadata,
             extensions: extensions.unwrap_or_default(),
             reference_task_ids: reference_task_ids.unwrap_or_default(),
@@ -138,7 +138,7 @@ impl Loose {
         let parts = match (parts, flat_content) {
             (Some(parts), _) => parts,
             (None, Some(content)) => vec![flat_part(flat_type.unwrap_or_default(), content)],
-            (None, None) => return Err(Error::missing("parts")),
+            (None, None) => Vec::new(),
         };
         Ok(Artifact {
             artifact_id: artifact_id.unwrap_or_else(|| artifact_id_at(position)),
