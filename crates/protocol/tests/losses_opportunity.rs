@@ -7,7 +7,6 @@ mod walk;
 use losses::{Loss, Said, Translation, through_json_rpc};
 use nuncio_protocol::{
     dialect::opportunity::Opportunity,
-    ids::{ArtifactId, MessageId, TaskId},
     json::{self, Object, Raw},
     message::{Content, Message, Part, Role},
     operation::{Operation, Request, Response, SendMessageRequest},
@@ -69,7 +68,7 @@ const LOSSES: &[Loss] = &[
         witness: || {
             let mut said = request("", "", SKILL);
             let more = Part::text("x").with_media_type("text/plain");
-            walk::send(&mut said).unwrap().message.parts.push(more);
+            walk::send(&mut said).expect("it sends").message.parts.push(more);
             said
         },
     },
@@ -127,9 +126,9 @@ fn task(members: &str) -> Said {
 fn forget_request_metadata(said: &mut Said) {
     let Some(send) = walk::send(said) else { return };
     let get = |metadata: &Option<Object>, key: &str| metadata.as_ref()?.get(key);
-    let skill = get(&send.metadata, "skillId").unwrap();
+    let skill = get(&send.metadata, "skillId").expect("it names a skill");
     let source = get(&send.metadata, "sourceAgent")
-        .unwrap_or_else(|| Raw::parse_text(r#"{"id":"us"}"#).unwrap());
+        .unwrap_or_else(|| Object::from_members([("id", Raw::string("us"))]).into_raw());
     send.metadata = Some(Object::from_members([("skillId", skill), ("sourceAgent", source)]));
 }
 
@@ -150,7 +149,7 @@ fn forget_reply(said: &mut Said) {
     let Said::Response(_, Response::SendMessage(answer)) = said else { return };
     let SendMessageResponse::Message(message) = answer else { return };
     *answer = SendMessageResponse::Task(Task {
-        id: TaskId::parse(REQUEST_ID).unwrap(),
+        id: walk::id(REQUEST_ID),
         context_id: None,
         status: TaskStatus { state: TaskState::Completed, message: None, timestamp: None },
         artifacts: merged(&message.parts),
@@ -162,7 +161,7 @@ fn forget_reply(said: &mut Said) {
 fn forget_task(said: &mut Said) {
     for task in walk::tasks(said) {
         if task.status.state == TaskState::Completed {
-            task.id = TaskId::parse(REQUEST_ID).unwrap();
+            task.id = walk::id(REQUEST_ID);
         }
         task.context_id = None;
         task.status.timestamp = None;
@@ -210,7 +209,7 @@ fn forget_state(said: &mut Said) {
 }
 
 fn forget_message_id(message: &mut Message) {
-    message.message_id = MessageId::parse("m").unwrap();
+    message.message_id = walk::id("m");
 }
 
 /// Returns the one artifact that is left of these parts, if there is any.
@@ -219,7 +218,7 @@ fn merged(parts: &[Part]) -> Vec<Artifact> {
     if parts.is_empty() {
         return Vec::new();
     }
-    vec![Artifact::new(ArtifactId::parse("artifact-0").unwrap(), parts)]
+    vec![Artifact::new(walk::id("artifact-0"), parts)]
 }
 
 /// Merges parts into one object.
@@ -239,14 +238,14 @@ fn bundle(parts: &[Part]) -> Object {
     let files: Vec<Object> = parts.iter().filter_map(file).collect();
     if !files.is_empty() {
         let files: Vec<&str> = files.iter().map(Object::as_str).collect();
-        let files = Raw::parse_text(&format!("[{}]", files.join(","))).unwrap();
+        let files = Raw::parse_text(&format!("[{}]", files.join(","))).expect("it is JSON");
         bundle = bundle.with("files", files);
     }
     bundle
 }
 
 fn file(part: &Part) -> Option<Object> {
-    let v1 = Object::parse_text(&json::to_string(part)).unwrap();
+    let v1 = Object::parse_text(&json::to_string(part)).expect("it is JSON");
     let content = match part.content {
         Content::Raw(_) => ("bytes", v1.get("raw")?),
         Content::Url(_) => ("uri", v1.get("url")?),
@@ -266,7 +265,7 @@ fn unbundled(parts: &[Part]) -> Vec<Part> {
     if object.members().iter().any(|(key, _)| key != "text" && key != "files") {
         return vec![Part::data(object.into_raw())];
     }
-    let text = object.get("text").map(|text| Part::text(text.as_text().unwrap()));
+    let text = object.get("text").map(|text| Part::text(text.as_text().expect("it is text")));
     let files = parts.iter().filter(|part| file(part).is_some());
     let files = files.map(|part| Part { metadata: None, ..part.clone() });
     text.into_iter().chain(files).collect()
