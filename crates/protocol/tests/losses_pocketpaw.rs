@@ -58,7 +58,14 @@ const LOSSES: &[Loss] = &[
             Said::response(Operation::CancelTask, task)
         },
     },
-    Loss { id: "belonging", forget: forget_belonging, witness: || send("", r#""taskId":"t""#, "") },
+    Loss {
+        id: "belonging",
+        forget: forget_belonging,
+        witness: || {
+            let message = r#"{"messageId":"m","taskId":"t","contextId":"c","role":1,"parts":[]}"#;
+            task(&format!(r#""history":[{message}]"#))
+        },
+    },
     Loss {
         id: "message",
         forget: forget_message_extensions,
@@ -188,9 +195,6 @@ fn forget_all_but_state(said: &mut Said) {
 }
 
 fn forget_belonging(said: &mut Said) {
-    if let Some(send) = walk::send(said) {
-        send.message.task_id = None;
-    }
     for message in walk::answered_messages(said) {
         message.task_id = None;
         message.context_id = None;

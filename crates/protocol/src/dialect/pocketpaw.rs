@@ -6,7 +6,8 @@
 //!
 //! Clients name their tasks (C-29): `id` beside a message is the name for a new task, or of
 //! one to go on with. It is handed on as [`Call::task_alias`](crate::wire::Call::task_alias)
-//! or by [`HttpForm::task_alias`], and never taken for one of our identifiers.
+//! or by [`HttpForm::task_alias`], and never taken for one of our identifiers. When we go on
+//! with a task we say so in the message's `task_id` as well, which `PocketPaw` passes over.
 //!
 //! Earlier messages that a client brings along in `history` (PD-06) go into the request's
 //! metadata under the same name, as messages of A2A 1.0.
