@@ -14,6 +14,8 @@
 //!
 //! Upal's own runner sends requests without `id` and waits for the answer. So in this form
 //! such a request is no notification, and is answered with `"id":null`.
+//!
+//! What is lost on the way stands in `docs/reference/translation.md`.
 
 mod write;
 
