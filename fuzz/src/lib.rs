@@ -45,7 +45,7 @@ fn choose(bytes: &[u8]) {
                 Offered { legacy, molecule: true, opportunity: true, ..Offered::default() };
             let incoming = Incoming { method: "POST", path, version, body, ..Incoming::default() };
             // Either is fine; only a panic would not be.
-            let _ = dialect::choose(&incoming, &offered);
+            let _ = dialect::choose(&incoming, offered);
         }
     }
 }

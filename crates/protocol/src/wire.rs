@@ -80,11 +80,19 @@ pub enum StreamEnd {
 ///
 /// A form supplies the shapes; the envelope, unless it differs, is JSON-RPC 2.0.
 pub trait JsonRpcForm: Sync {
+    /// Returns the methods and what they stand for. An operation that is not there is one the
+    /// form lacks; of several methods for one, the first is written.
+    fn methods(&self) -> &'static [(Operation, &'static str)];
+
     /// Finds the operation that a method stands for.
-    fn operation(&self, method: &str) -> Option<Operation>;
+    fn operation(&self, method: &str) -> Option<Operation> {
+        self.methods().iter().find(|(_, name)| *name == method).map(|(operation, _)| *operation)
+    }
 
     /// Returns the method of an operation, if the form has that operation.
-    fn method(&self, operation: Operation) -> Option<&'static str>;
+    fn method(&self, operation: Operation) -> Option<&'static str> {
+        self.methods().iter().find(|(known, _)| *known == operation).map(|(_, name)| *name)
+    }
 
     /// Reads the parameters of an operation.
     fn read_request(
@@ -230,12 +238,8 @@ pub(crate) fn bad_answer(error: &crate::json::Error) -> Error {
 pub struct V1;
 
 impl JsonRpcForm for V1 {
-    fn operation(&self, method: &str) -> Option<Operation> {
-        Operation::from_name(method)
-    }
-
-    fn method(&self, operation: Operation) -> Option<&'static str> {
-        Some(operation.name())
+    fn methods(&self) -> &'static [(Operation, &'static str)] {
+        Operation::NAMES
     }
 
     fn read_request(

@@ -14,7 +14,7 @@ mod card;
 
 use super::{
     loose::{Loose, Outline},
-    v03::{self, V03},
+    v03,
 };
 use crate::{
     card::AgentCard,
@@ -36,21 +36,25 @@ const GO_ZERO_SECONDS: i64 = -62_135_596_800;
 #[derive(Clone, Copy, Debug)]
 pub struct Harbor;
 
-impl JsonRpcForm for Harbor {
-    fn operation(&self, method: &str) -> Option<Operation> {
-        match method {
-            "tasks/list" => Some(Operation::ListTasks),
-            "tasks/subscribe" => Some(Operation::SubscribeToTask),
-            method => V03.operation(method),
-        }
-    }
+/// The methods of H-14; those of 0.3 that differ are read as well (C-04).
+const METHODS: [(Operation, &str); 12] = [
+    (Operation::SendMessage, "message/send"),
+    (Operation::SendStreamingMessage, "message/stream"),
+    (Operation::GetTask, "tasks/get"),
+    (Operation::ListTasks, "tasks/list"),
+    (Operation::CancelTask, "tasks/cancel"),
+    (Operation::SubscribeToTask, "tasks/subscribe"),
+    (Operation::SubscribeToTask, "tasks/resubscribe"),
+    (Operation::CreateTaskPushNotificationConfig, "tasks/pushNotificationConfig/set"),
+    (Operation::GetTaskPushNotificationConfig, "tasks/pushNotificationConfig/get"),
+    (Operation::ListTaskPushNotificationConfigs, "tasks/pushNotificationConfig/list"),
+    (Operation::DeleteTaskPushNotificationConfig, "tasks/pushNotificationConfig/delete"),
+    (Operation::GetExtendedAgentCard, "agent/getAuthenticatedExtendedCard"),
+];
 
-    fn method(&self, operation: Operation) -> Option<&'static str> {
-        match operation {
-            Operation::ListTasks => Some("tasks/list"),
-            Operation::SubscribeToTask => Some("tasks/subscribe"),
-            operation => V03.method(operation),
-        }
+impl JsonRpcForm for Harbor {
+    fn methods(&self) -> &'static [(Operation, &'static str)] {
+        &METHODS
     }
 
     fn read_request(

@@ -53,23 +53,17 @@ pub struct Molecule {
 
 const LOOSE: Loose = Loose { makes_message_ids: true, omits_empty: false, nests_data: false };
 
-impl JsonRpcForm for Molecule {
-    fn operation(&self, method: &str) -> Option<Operation> {
-        match method {
-            "message/send" => Some(Operation::SendMessage),
-            "message/sendSubscribe" | "message/stream" => Some(Operation::SendStreamingMessage),
-            "tasks/cancel" => Some(Operation::CancelTask),
-            _ => None,
-        }
-    }
+/// The methods, `message/stream` being read as well (C-03).
+const METHODS: [(Operation, &str); 4] = [
+    (Operation::SendMessage, "message/send"),
+    (Operation::SendStreamingMessage, "message/sendSubscribe"),
+    (Operation::SendStreamingMessage, "message/stream"),
+    (Operation::CancelTask, "tasks/cancel"),
+];
 
-    fn method(&self, operation: Operation) -> Option<&'static str> {
-        match operation {
-            Operation::SendMessage => Some("message/send"),
-            Operation::SendStreamingMessage => Some("message/sendSubscribe"),
-            Operation::CancelTask => Some("tasks/cancel"),
-            _ => None,
-        }
+impl JsonRpcForm for Molecule {
+    fn methods(&self) -> &'static [(Operation, &'static str)] {
+        &METHODS
     }
 
     fn read_request(

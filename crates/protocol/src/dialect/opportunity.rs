@@ -47,12 +47,8 @@ pub struct Opportunity {
 
 impl JsonRpcForm for Opportunity {
     /// The envelope names no method; the operation's own name stands in for it.
-    fn operation(&self, method: &str) -> Option<Operation> {
-        Operation::from_name(method).filter(|operation| self.method(*operation).is_some())
-    }
-
-    fn method(&self, operation: Operation) -> Option<&'static str> {
-        (operation == Operation::SendMessage).then(|| operation.name())
+    fn methods(&self) -> &'static [(Operation, &'static str)] {
+        &[(Operation::SendMessage, "SendMessage")]
     }
 
     /// Reads a whole envelope.

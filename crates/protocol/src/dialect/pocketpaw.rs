@@ -42,27 +42,17 @@ pub use http::PocketPawHttp;
 #[derive(Clone, Copy, Debug)]
 pub struct PocketPaw;
 
-impl JsonRpcForm for PocketPaw {
-    fn operation(&self, method: &str) -> Option<Operation> {
-        match method {
-            "message/send" => Some(Operation::SendMessage),
-            "message/stream" => Some(Operation::SendStreamingMessage),
-            "tasks/get" => Some(Operation::GetTask),
-            "tasks/cancel" => Some(Operation::CancelTask),
-            "tasks/resubscribe" => Some(Operation::SubscribeToTask),
-            _ => None,
-        }
-    }
+const METHODS: [(Operation, &str); 5] = [
+    (Operation::SendMessage, "message/send"),
+    (Operation::SendStreamingMessage, "message/stream"),
+    (Operation::GetTask, "tasks/get"),
+    (Operation::CancelTask, "tasks/cancel"),
+    (Operation::SubscribeToTask, "tasks/resubscribe"),
+];
 
-    fn method(&self, operation: Operation) -> Option<&'static str> {
-        match operation {
-            Operation::SendMessage => Some("message/send"),
-            Operation::SendStreamingMessage => Some("message/stream"),
-            Operation::GetTask => Some("tasks/get"),
-            Operation::CancelTask => Some("tasks/cancel"),
-            Operation::SubscribeToTask => Some("tasks/resubscribe"),
-            _ => None,
-        }
+impl JsonRpcForm for PocketPaw {
+    fn methods(&self) -> &'static [(Operation, &'static str)] {
+        &METHODS
     }
 
     fn read_request(

@@ -44,21 +44,12 @@ const REASON: &str = "reason";
 #[derive(Clone, Copy, Debug)]
 pub struct Upal;
 
-impl JsonRpcForm for Upal {
-    fn operation(&self, method: &str) -> Option<Operation> {
-        match method {
-            "a2a.sendMessage" => Some(Operation::SendMessage),
-            "a2a.cancelTask" => Some(Operation::CancelTask),
-            _ => None,
-        }
-    }
+const METHODS: [(Operation, &str); 2] =
+    [(Operation::SendMessage, "a2a.sendMessage"), (Operation::CancelTask, "a2a.cancelTask")];
 
-    fn method(&self, operation: Operation) -> Option<&'static str> {
-        match operation {
-            Operation::SendMessage => Some("a2a.sendMessage"),
-            Operation::CancelTask => Some("a2a.cancelTask"),
-            _ => None,
-        }
+impl JsonRpcForm for Upal {
+    fn methods(&self) -> &'static [(Operation, &'static str)] {
+        &METHODS
     }
 
     fn read_request(

@@ -13,7 +13,7 @@
 use super::{
     loose::Loose,
     v03::{
-        V03,
+        METHODS, V03,
         request::{self, EmptyModes},
     },
 };
@@ -38,12 +38,9 @@ pub const EXTENDED_CARD_PATH: &str = "/agent/authenticatedExtendedCard";
 pub struct V02;
 
 impl JsonRpcForm for V02 {
-    fn operation(&self, method: &str) -> Option<Operation> {
-        V03.operation(method).filter(|operation| *operation != Operation::GetExtendedAgentCard)
-    }
-
-    fn method(&self, operation: Operation) -> Option<&'static str> {
-        V03.method(operation).filter(|_| operation != Operation::GetExtendedAgentCard)
+    fn methods(&self) -> &'static [(Operation, &'static str)] {
+        // All of 0.3 but its last: here the extended card is a page of its own.
+        METHODS.split_last().map_or(&[], |(_, rest)| rest)
     }
 
     fn read_request(

@@ -39,7 +39,7 @@ use crate::{
 pub struct V03;
 
 /// The methods of 0.3, each with what it stands for.
-const METHODS: [(Operation, &str); 10] = [
+pub(super) const METHODS: [(Operation, &str); 10] = [
     (Operation::SendMessage, "message/send"),
     (Operation::SendStreamingMessage, "message/stream"),
     (Operation::GetTask, "tasks/get"),
@@ -53,12 +53,8 @@ const METHODS: [(Operation, &str); 10] = [
 ];
 
 impl JsonRpcForm for V03 {
-    fn operation(&self, method: &str) -> Option<Operation> {
-        METHODS.iter().find(|(_, name)| *name == method).map(|(operation, _)| *operation)
-    }
-
-    fn method(&self, operation: Operation) -> Option<&'static str> {
-        METHODS.iter().find(|(named, _)| *named == operation).map(|(_, name)| *name)
+    fn methods(&self) -> &'static [(Operation, &'static str)] {
+        &METHODS
     }
 
     fn read_request(
