@@ -2,44 +2,13 @@
 
 use std::borrow::Cow;
 
+use super::WireForm;
 use crate::{
     error::{Error, ErrorKind},
     http::{Resource, segments},
     json::{self, Kind, Reader},
     version::Version,
 };
-
-/// A way in which requests and answers are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum WireForm {
-    /// A2A 1.0 on JSON-RPC.
-    V1,
-    /// A2A 1.0 on HTTP+JSON.
-    V1Http,
-    /// A2A 1.0 on gRPC.
-    V1Grpc,
-    /// A2A 0.3 on JSON-RPC; also 0.2.x, whose calls look the same.
-    V03,
-    /// A2A 0.3 on HTTP+JSON.
-    V03Http,
-    /// A2A 0.3 on gRPC.
-    V03Grpc,
-    /// Molecule on JSON-RPC.
-    Molecule,
-    /// Molecule's status check, `GET /tasks/{id}`.
-    MoleculeHttp,
-    /// Harbor on JSON-RPC.
-    Harbor,
-    /// The capability envelope of the opportunity agents.
-    Opportunity,
-    /// Upal on JSON-RPC.
-    Upal,
-    /// `PocketPaw` on JSON-RPC.
-    PocketPaw,
-    /// The HTTP routes of `PocketPaw`.
-    PocketPawHttp,
-}
 
 /// What is known of a request before it is read.
 #[derive(Clone, Copy, Debug, Default)]
