@@ -142,7 +142,7 @@ fn read_resource(call: &HttpCall<'_>, resource: Resource) -> Result<Request, Err
             let id = id(&task, "id", TaskId::parse)?;
             Request::SubscribeToTask(SubscribeToTaskRequest { tenant, id })
         }
-        ("POST", Resource::PushConfigs(task)) => read_creation(call, &task)?,
+        ("POST", Resource::PushConfigs(task)) => read_creation(call, &task, &query)?,
         ("GET", Resource::PushConfigs(task)) => {
             Request::ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest {
                 tenant,
@@ -180,7 +180,7 @@ fn read_send(call: &HttpCall<'_>) -> Result<SendMessageRequest, Error> {
     Ok(request)
 }
 
-fn read_creation(call: &HttpCall<'_>, task: &str) -> Result<Request, Error> {
+fn read_creation(call: &HttpCall<'_>, task: &str, query: &Query<'_>) -> Result<Request, Error> {
     let task = id(task, "taskId", TaskId::parse)?;
     let mut config = read_with(json::text(call.body)?, read_task_push_config)?;
     if config.task_id.as_ref().is_some_and(|other| *other != task) {
@@ -189,6 +189,10 @@ fn read_creation(call: &HttpCall<'_>, task: &str) -> Result<Request, Error> {
             .into());
     }
     config.task_id = Some(task);
+    // Where the body is the webhook alone, the annotation leaves its id to the query.
+    if let (None, Some(text)) = (&config.id, query.get("configId", "config_id")) {
+        config.id = Some(id(text, "configId", PushConfigId::parse)?);
+    }
     Ok(Request::CreateTaskPushNotificationConfig(config))
 }
 

@@ -166,6 +166,9 @@ fn a_webhook_is_created_from_each_body_seen() {
     ] {
         assert_eq!(read("POST", target, body), expected, "{body}");
     }
+    let named = read("POST", target, r#"{"pushNotificationConfig":{"id":"p","url":"u"}}"#);
+    let by_query = read("POST", &format!("{target}?configId=p"), r#"{"url":"u"}"#);
+    assert_eq!(by_query, named);
     let singular = "/v1/task/t/pushNotificationConfigs";
     assert_eq!(read("POST", singular, r#"{"url":"u"}"#), expected);
 }
