@@ -11,6 +11,7 @@
 //! traits too, for use with other libraries; our own code does not take that way.
 
 mod error;
+mod plain;
 mod raw;
 mod reader;
 mod record;

@@ -21,6 +21,8 @@ fn check(text: &str, path: &str, what: &str) {
 fn a_key_twice_in_one_object_is_refused() {
     check(r#"{"a":{"b":1,"b":2}}"#, "a.b", "the key stands twice in its object");
     check(r#"{"a":1,"\u0061":2}"#, "a", "the key stands twice in its object");
+    check(r#"{"\u0061":1,"a":2}"#, "a", "the key stands twice in its object");
+    check(r#"{"b":0,"\u0061":{"b":1},"b":2}"#, "b", "the key stands twice in its object");
     from_str::<Raw>(r#"[{"a":1},{"a":{"a":2}}]"#).unwrap();
 }
 

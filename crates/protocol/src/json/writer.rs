@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::ToJson;
+use super::{ToJson, plain::plain_prefix};
 
 /// Writes JSON without white space.
 #[derive(Debug, Default)]
@@ -71,8 +71,10 @@ impl Writer {
     pub fn string(&mut self, text: &str) {
         self.out.push('"');
         let mut rest = text;
-        while let Some((at, byte)) = first_escaped(rest.as_bytes()) {
-            self.out.push_str(&rest[..at]);
+        loop {
+            let (plain, stop) = rest.split_at(plain_prefix(rest.as_bytes()));
+            self.out.push_str(plain);
+            let Some(&byte) = stop.as_bytes().first() else { break };
             match byte {
                 b'"' => self.out.push_str("\\\""),
                 b'\\' => self.out.push_str("\\\\"),
@@ -84,9 +86,8 @@ impl Writer {
                     let _ = write!(self.out, "\\u{byte:04x}");
                 }
             }
-            rest = &rest[at + 1..];
+            rest = &stop[1..];
         }
-        self.out.push_str(rest);
         self.out.push('"');
     }
 
@@ -194,20 +195,6 @@ impl Members<'_> {
         }
         self.first = false;
     }
-}
-
-fn first_escaped(bytes: &[u8]) -> Option<(usize, u8)> {
-    let escaped = |byte: u8| byte == b'"' || byte == b'\\' || byte < 0x20;
-    let mut start = 0;
-    // Sixteen at a time without an early exit, so that the compiler uses vector instructions.
-    for chunk in bytes.chunks_exact(16) {
-        if chunk.iter().fold(false, |hit, &byte| hit | escaped(byte)) {
-            break;
-        }
-        start += 16;
-    }
-    let at = start + bytes[start..].iter().position(|&byte| escaped(byte))?;
-    Some((at, bytes[at]))
 }
 
 impl ToJson for str {
