@@ -65,9 +65,7 @@ impl Loose {
             "contextId" | "context_id" => once(&mut context_id, read_id(reader)?),
             "taskId" | "task_id" => once(&mut task_id, read_id(reader)?),
             "role" => once(&mut role, Some(read_role(reader)?)),
-            "parts" | "content" => {
-                once(&mut parts, Some(list(reader, |reader| self.part(reader))?))
-            }
+            "parts" | "content" => once(&mut parts, self.parts(reader)?),
             "metadata" => once(&mut metadata, read_value(reader)?),
             "extensions" => once(&mut extensions, read_value(reader)?),
             "referenceTaskIds" | "reference_task_ids" => {
@@ -84,11 +82,17 @@ impl Loose {
             context_id,
             task_id,
             role: role.or(speaker).ok_or_else(|| Error::missing("role"))?,
-            parts: parts.ok_or_else(|| Error::missing("parts"))?,
+            parts: parts.unwrap_or_default(),
             metadata,
             extensions: extensions.unwrap_or_default(),
             reference_task_ids: reference_task_ids.unwrap_or_default(),
         })
+    }
+
+    /// Reads parts. Peers whose JSON comes from protobuf or Go leave out an empty list, or
+    /// write null; whether there must be one is for `Request::check`.
+    fn parts(self, reader: &mut Reader<'_>) -> Result<Option<Vec<Part>>, Error> {
+        optional(reader, |reader| list(reader, |reader| self.part(reader)))
     }
 
     pub(super) fn status(self, reader: &mut Reader<'_>) -> Result<TaskStatus, Error> {
@@ -128,7 +132,7 @@ impl Loose {
             "artifactId" | "artifact_id" => once(&mut artifact_id, read_id(reader)?),
             "name" => once(&mut name, read_value(reader)?),
             "description" => once(&mut description, read_value(reader)?),
-            "parts" => once(&mut parts, Some(list(reader, |reader| self.part(reader))?)),
+            "parts" => once(&mut parts, self.parts(reader)?),
             "metadata" => once(&mut metadata, read_value(reader)?),
             "extensions" => once(&mut extensions, read_value(reader)?),
             "type" => once(&mut flat_type, read_value(reader)?),
@@ -138,7 +142,7 @@ impl Loose {
         let parts = match (parts, flat_content) {
             (Some(parts), _) => parts,
             (None, Some(content)) => vec![flat_part(flat_type.unwrap_or_default(), content)],
-            (None, None) => return Err(Error::missing("parts")),
+            (None, None) => Vec::new(),
         };
         Ok(Artifact {
             artifact_id: artifact_id.unwrap_or_else(|| artifact_id_at(position)),

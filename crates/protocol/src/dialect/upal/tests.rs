@@ -232,7 +232,7 @@ fn refused(params: &str, message: &str) {
 fn bad_requests_are_refused_with_the_path() {
     refused("{}", "`message`: is required");
     refused(r#"{"message":{"parts":[]}}"#, "`message.role`: is required");
-    refused(r#"{"message":{"role":"user"}}"#, "`message.parts`: is required");
+    refused(r#"{"message":{"role":"user"}}"#, "`message.parts`: needs at least one part");
     refused(
         r#"{"message":{"role":"user","parts":[]}}"#,
         "`message.parts`: needs at least one part",
