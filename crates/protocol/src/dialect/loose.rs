@@ -19,6 +19,7 @@ use crate::{
     ids::{ArtifactId, ContextId, MessageId, TaskId},
     json::{Error, Kind, Raw, Reader, read_id, read_value, read_with},
     message::{Message, Part, Role},
+    state::TaskState,
     task::{
         Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
     },
@@ -36,7 +37,8 @@ pub(super) struct Loose {
     pub makes_message_ids: bool,
     /// Whether an empty text and a null value are left out by the writer, as Go does.
     pub omits_empty: bool,
-    /// Whether data parts stand one level deeper, as in the protobuf form of 0.3.
+    /// Whether this is the protobuf form of 0.3, in which data parts stand one level deeper,
+    /// and what is false or unspecified is left out.
     pub nests_data: bool,
 }
 
@@ -110,7 +112,10 @@ impl Loose {
             "timestamp" => once(&mut timestamp, optional(reader, read_timestamp)?),
             _ => reader.skip(),
         })?;
-        let state = state.ok_or_else(|| Error::missing("state"))?;
+        let state = match state {
+            None if self.nests_data => TaskState::Unspecified,
+            state => state.ok_or_else(|| Error::missing("state"))?,
+        };
         Ok(TaskStatus { state, message, timestamp })
     }
 

@@ -10,8 +10,9 @@
 //! - An error is `{"code":…,"message":…,"data"?,"type"?}` with the JSON-RPC code and the name
 //!   that the SDKs give it; errors of every other form seen are read by what they say, and by
 //!   their status.
-//! - `blocking` is always written, and absent it means to wait, as on
-//!   [JSON-RPC](super::v03).
+//! - `blocking` is always written. Protobuf leaves out what is false, so a configuration without
+//!   it says not to wait, other than on [JSON-RPC](super::v03); no configuration says to wait.
+//!   For the same reason a status without state is one with an unspecified state.
 //! - `GET /v1/tasks` is answered, but never asked: too few servers know it.
 //!
 //! What this form has no place for stands in `docs/reference/translation.md`.
