@@ -7,7 +7,7 @@ mod walk;
 use losses::{Loss, Said, Translation, through_http, through_json_rpc};
 use nuncio_protocol::{
     dialect::pocketpaw::{PocketPaw, PocketPawHttp},
-    ids::{ContextId, TaskId},
+    ids::TaskId,
     message::{Content, Message, Part, Role},
     operation::{Operation, Response},
     state::TaskState,
@@ -58,7 +58,14 @@ const LOSSES: &[Loss] = &[
             Said::response(Operation::CancelTask, task)
         },
     },
-    Loss { id: "belonging", forget: forget_belonging, witness: || send("", r#""taskId":"t""#, "") },
+    Loss {
+        id: "belonging",
+        forget: forget_belonging,
+        witness: || {
+            let message = r#"{"messageId":"m","taskId":"t","contextId":"c","role":1,"parts":[]}"#;
+            task(&format!(r#""history":[{message}]"#))
+        },
+    },
     Loss {
         id: "message",
         forget: forget_message_extensions,
@@ -81,9 +88,7 @@ const LOSSES: &[Loss] = &[
     },
     Loss {
         id: "artifact",
-        forget: |said| {
-            walk::artifacts(said).into_iter().for_each(|artifact| artifact.extensions.clear());
-        },
+        forget: forget_artifact_extensions,
         witness: || artifact(r#""parts":[],"extensions":["e"]"#),
     },
     Loss {
@@ -148,7 +153,7 @@ fn forget_reply(said: &mut Said) {
         Said::Event(StreamResponse::Message(message)) => {
             let Task { id, context_id, status, .. } = completed(message);
             *said = Said::Event(StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
-                context_id: context_id.unwrap_or_else(|| ContextId::parse(id.as_str()).unwrap()),
+                context_id: context_id.unwrap_or_else(|| walk::id(id.as_str())),
                 task_id: id,
                 status,
                 metadata: None,
@@ -160,7 +165,7 @@ fn forget_reply(said: &mut Said) {
 
 /// Returns the task that a reply without one comes back as.
 fn completed(message: &Message) -> Task {
-    let named = TaskId::parse(message.message_id.as_str()).unwrap();
+    let named = walk::id(message.message_id.as_str());
     Task {
         id: message.task_id.clone().unwrap_or(named),
         context_id: message.context_id.clone(),
@@ -190,9 +195,6 @@ fn forget_all_but_state(said: &mut Said) {
 }
 
 fn forget_belonging(said: &mut Said) {
-    if let Some(send) = walk::send(said) {
-        send.message.task_id = None;
-    }
     for message in walk::answered_messages(said) {
         message.task_id = None;
         message.context_id = None;
@@ -227,6 +229,12 @@ fn forget_empty_metadata_of_values(part: &mut Part) {
     }
 }
 
+fn forget_artifact_extensions(said: &mut Said) {
+    for artifact in walk::artifacts(said) {
+        artifact.extensions.clear();
+    }
+}
+
 fn forget_unknown_state(said: &mut Said) {
     for status in walk::statuses(said) {
         if status.state == TaskState::Unspecified {
@@ -251,7 +259,7 @@ fn each_loss_is_real_and_documented() {
 
 /// A name that the form allows for a task.
 fn task_name() -> impl Strategy<Value = TaskId> {
-    "[a-zA-Z0-9._-]{1,8}".prop_map(|name| name.parse().unwrap())
+    "[a-zA-Z0-9._-]{1,8}".prop_map(|name| walk::id(&name))
 }
 
 proptest! {

@@ -7,7 +7,7 @@ mod walk;
 use losses::{Loss, Said, Translation, through_json_rpc};
 use nuncio_protocol::{
     dialect::upal::Upal,
-    ids::{ArtifactId, MessageId, TaskId},
+    ids::ArtifactId,
     json::{Object, Raw},
     message::{Content, Message, Part, Role},
     operation::{Operation, Request, Response},
@@ -121,7 +121,7 @@ fn artifact(members: &str) -> Said {
 fn forget_reply(said: &mut Said) {
     let Said::Response(_, Response::SendMessage(answer)) = said else { return };
     let SendMessageResponse::Message(message) = answer else { return };
-    let named = TaskId::parse(message.message_id.as_str()).unwrap();
+    let named = walk::id(message.message_id.as_str());
     let mut task = Task {
         id: message.task_id.clone().unwrap_or(named),
         context_id: message.context_id.clone(),
@@ -191,7 +191,7 @@ fn forget_message(said: &mut Said) {
 }
 
 fn forget_message_id(message: &mut Message) {
-    message.message_id = MessageId::parse("m").unwrap();
+    message.message_id = walk::id("m");
 }
 
 fn forget_role(said: &mut Said) {
@@ -233,7 +233,7 @@ fn as_texts(metadata: &Object) -> Object {
 }
 
 fn artifact_id(position: usize) -> ArtifactId {
-    ArtifactId::parse(&format!("artifact-{position}")).unwrap()
+    walk::id(&format!("artifact-{position}"))
 }
 
 fn forget_unknown_state(said: &mut Said) {

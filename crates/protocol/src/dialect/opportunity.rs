@@ -10,6 +10,8 @@
 //! Three members are ours, because a task that waits could not be answered without them: an
 //! error that comes of a task says `task_id`, and a request may say `task_id` and
 //! `context_id`. An error without `task_id` is an error; with one it is a task in that state.
+//!
+//! What is lost on the way stands in `docs/reference/translation.md`.
 
 mod answer;
 mod code;

@@ -5,8 +5,10 @@
 //! waits, whatever `blocking` says: its clients send `false` without meaning it (PG-07).
 //!
 //! Clients name their tasks (C-29): `id` beside a message is the name for a new task, or of
-//! one to go on with. It is handed on as [`Call::task_alias`](crate::wire::Call::task_alias)
-//! or by [`HttpForm::task_alias`], and never taken for one of our identifiers.
+//! one to go on with. It is handed on ([`Call::task_alias`],
+//! [`HttpForm::task_alias`](crate::http::HttpForm::task_alias)) and never taken for one of our
+//! identifiers. When we go on with a task we say so in the message's `task_id` as well, which
+//! `PocketPaw` passes over.
 //!
 //! Earlier messages that a client brings along in `history` (PD-06) go into the request's
 //! metadata under the same name, as messages of A2A 1.0.
@@ -14,6 +16,8 @@
 //! A whole task in a stream is written as a task and a status event in one: `id` and
 //! `task_id`, `final` beside `status`. Clients that know status events only find all they
 //! look for.
+//!
+//! What is lost on the way stands in `docs/reference/translation.md`.
 
 mod batch;
 mod code;
@@ -21,8 +25,6 @@ mod http;
 mod read;
 mod write;
 
-#[cfg(doc)]
-use crate::http::HttpForm;
 use crate::{
     card::AgentCard,
     error::{Error, ErrorKind},

@@ -14,6 +14,8 @@
 //!
 //! Upal's own runner sends requests without `id` and waits for the answer. So in this form
 //! such a request is no notification, and is answered with `"id":null`.
+//!
+//! What is lost on the way stands in `docs/reference/translation.md`.
 
 mod write;
 
@@ -168,7 +170,7 @@ fn read_cancel(reader: &mut Reader<'_>) -> Result<CancelTaskRequest, json::Error
 /// Gives a task back what its form has no place for.
 fn settle(mut task: Task) -> Task {
     if task.status.message.is_none() {
-        let last = task.history.pop_if(|message| message.role == Role::Agent);
+        let last = task.history.pop_if(|message| message.role != Role::User);
         task.status.message = last.map(Box::new);
     }
     let told = task.metadata.as_ref().and_then(|metadata| metadata.get(STATE)?.as_text());

@@ -305,15 +305,13 @@ fn a_task_that_has_no_name_here_cannot_be_asked_for() {
 }
 
 #[test]
-fn the_task_to_go_on_with_stands_beside_the_message() {
-    let mut request = sent(send_with("").unwrap());
-    request.message.task_id = Some(crate::ids::TaskId::parse("t1").unwrap());
-    request.message.context_id = Some(crate::ids::ContextId::parse("c1").unwrap());
-    let request = Request::SendMessage(request);
-    assert_eq!(
-        write_with(|writer| PocketPaw.write_request(&request, writer)),
-        r#"{"id":"t1","context_id":"c1","message":{"message_id":"m1","role":"user","parts":[{"type":"text","text":"x"}]}}"#
-    );
+fn the_task_to_go_on_with_is_told_twice() {
+    let call = golden_request(&request(
+        "message/send",
+        r#"{"id":"t1","context_id":"c1","message":{"message_id":"m1","role":"user","parts":[{"type":"text","text":"x"}],"task_id":"t1"}}"#,
+    ));
+    assert_eq!(call.task_alias.as_deref(), Some("t1"));
+    assert_eq!(sent(call).message.task_id.unwrap().as_str(), "t1");
 }
 
 #[test]

@@ -53,14 +53,20 @@ pub(super) fn request(request: &Request, writer: &mut Writer) {
     }
 }
 
-/// Writes the parameters of sending a message. Task and context stand beside the message.
+/// Writes the parameters of sending a message. Task and context stand beside the message; the
+/// task, which could also be a name for a new one there, once more inside.
 fn send(request: &SendMessageRequest, writer: &mut Writer) {
     let message = &request.message;
     let (history, metadata) = take_history(request.metadata.as_ref());
     writer.object(|object| {
         object.optional("id", message.task_id.as_ref());
         object.optional("context_id", message.context_id.as_ref());
-        object.with("message", |writer| write_message(message, writer));
+        object.with("message", |writer| {
+            writer.object(|object| {
+                write_message_members(message, object);
+                object.optional("task_id", message.task_id.as_ref());
+            });
+        });
         write_messages(HISTORY, &history, object);
         if let Some(wishes) = &request.configuration {
             object.with("configuration", |writer| {
@@ -224,12 +230,14 @@ fn write_messages(key: &'static str, messages: &[Message], object: &mut Members<
 }
 
 fn write_message(message: &Message, writer: &mut Writer) {
-    writer.object(|object| {
-        object.member("message_id", &message.message_id);
-        object.member("role", if message.role == Role::User { "user" } else { "agent" });
-        write_parts(&message.parts, object);
-        object.optional("metadata", message.metadata.as_ref());
-    });
+    writer.object(|object| write_message_members(message, object));
+}
+
+fn write_message_members(message: &Message, object: &mut Members<'_>) {
+    object.member("message_id", &message.message_id);
+    object.member("role", if message.role == Role::User { "user" } else { "agent" });
+    write_parts(&message.parts, object);
+    object.optional("metadata", message.metadata.as_ref());
 }
 
 fn write_parts(parts: &[Part], object: &mut Members<'_>) {

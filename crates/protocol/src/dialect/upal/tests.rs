@@ -127,6 +127,18 @@ fn the_agents_last_message_is_the_statuss() {
 }
 
 #[test]
+fn who_does_not_say_to_be_the_user_is_the_agent() {
+    let read = |role: &str| {
+        let task =
+            format!(r#"{{"id":"t","status":"failed","messages":[{{"role":{role},"parts":[]}}]}}"#);
+        let read = read_with(&task, |reader| Upal.read_response(Operation::CancelTask, reader));
+        let Ok(Response::Task(task)) = read else { panic!("{read:?}") };
+        task.status.message.is_some()
+    };
+    assert!(read("0") && read("\"agent\"") && !read("\"user\""));
+}
+
+#[test]
 fn states_unknown_to_upal_are_told_in_metadata() {
     // §7.3
     task(
