@@ -5,7 +5,14 @@
 //! same when it is read again.
 
 use nuncio_protocol::{
-    dialect::{self, Incoming, Legacy, Offered},
+    dialect::{
+        self, Incoming, Legacy, Offered,
+        harbor::Harbor,
+        molecule::{Molecule, MoleculeHttp},
+        v02::V02,
+        v03::V03,
+        v03_http::V03Http,
+    },
     error::Error,
     http::{HttpCall, HttpForm, V1Http},
     json::{self, Raw},
@@ -20,6 +27,13 @@ pub const READERS: &[(&str, fn(&[u8]))] = &[
     ("choose", choose),
     ("v1", |bytes| json_rpc(&V1, bytes)),
     ("v1_http", |bytes| http(&V1Http::default(), bytes)),
+    ("v03", |bytes| json_rpc(&V03, bytes)),
+    ("v03_http", |bytes| http(&V03Http, bytes)),
+    ("v02", |bytes| json_rpc(&V02, bytes)),
+    ("molecule", |bytes| json_rpc(&Molecule::default(), bytes)),
+    ("molecule_flat", |bytes| json_rpc(&Molecule { flat: true }, bytes)),
+    ("molecule_http", |bytes| http(&MoleculeHttp { flat: true }, bytes)),
+    ("harbor", |bytes| json_rpc(&Harbor, bytes)),
 ];
 
 /// Runs one reader, known by name.

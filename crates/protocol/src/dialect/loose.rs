@@ -19,6 +19,7 @@ use crate::{
     ids::{ArtifactId, ContextId, MessageId, TaskId},
     json::{Error, Kind, Raw, Reader, read_id, read_value, read_with},
     message::{Message, Part, Role},
+    state::TaskState,
     task::{
         Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
     },
@@ -36,7 +37,8 @@ pub(super) struct Loose {
     pub makes_message_ids: bool,
     /// Whether an empty text and a null value are left out by the writer, as Go does.
     pub omits_empty: bool,
-    /// Whether data parts stand one level deeper, as in the protobuf form of 0.3.
+    /// Whether this is the protobuf form of 0.3, in which data parts stand one level deeper,
+    /// and what is false or unspecified is left out.
     pub nests_data: bool,
 }
 
@@ -65,9 +67,7 @@ impl Loose {
             "contextId" | "context_id" => once(&mut context_id, read_id(reader)?),
             "taskId" | "task_id" => once(&mut task_id, read_id(reader)?),
             "role" => once(&mut role, Some(read_role(reader)?)),
-            "parts" | "content" => {
-                once(&mut parts, Some(list(reader, |reader| self.part(reader))?))
-            }
+            "parts" | "content" => once(&mut parts, self.parts(reader)?),
             "metadata" => once(&mut metadata, read_value(reader)?),
             "extensions" => once(&mut extensions, read_value(reader)?),
             "referenceTaskIds" | "reference_task_ids" => {
@@ -91,6 +91,12 @@ impl Loose {
         })
     }
 
+    /// Reads parts. Peers whose JSON comes from protobuf or Go leave out an empty list, or
+    /// write null; whether there must be one is for `Request::check`.
+    fn parts(self, reader: &mut Reader<'_>) -> Result<Option<Vec<Part>>, Error> {
+        optional(reader, |reader| list(reader, |reader| self.part(reader)))
+    }
+
     pub(super) fn status(self, reader: &mut Reader<'_>) -> Result<TaskStatus, Error> {
         if reader.peek()? != Kind::Object {
             return Ok(TaskStatus { state: read_state(reader)?, message: None, timestamp: None });
@@ -106,7 +112,10 @@ impl Loose {
             "timestamp" => once(&mut timestamp, optional(reader, read_timestamp)?),
             _ => reader.skip(),
         })?;
-        let state = state.ok_or_else(|| Error::missing("state"))?;
+        let state = match state {
+            None if self.nests_data => TaskState::Unspecified,
+            state => state.ok_or_else(|| Error::missing("state"))?,
+        };
         Ok(TaskStatus { state, message, timestamp })
     }
 
@@ -128,7 +137,7 @@ impl Loose {
             "artifactId" | "artifact_id" => once(&mut artifact_id, read_id(reader)?),
             "name" => once(&mut name, read_value(reader)?),
             "description" => once(&mut description, read_value(reader)?),
-            "parts" => once(&mut parts, Some(list(reader, |reader| self.part(reader))?)),
+            "parts" => once(&mut parts, self.parts(reader)?),
             "metadata" => once(&mut metadata, read_value(reader)?),
             "extensions" => once(&mut extensions, read_value(reader)?),
             "type" => once(&mut flat_type, read_value(reader)?),

@@ -10,8 +10,9 @@
 //! - An error is `{"code":…,"message":…,"data"?,"type"?}` with the JSON-RPC code and the name
 //!   that the SDKs give it; errors of every other form seen are read by what they say, and by
 //!   their status.
-//! - `blocking` is always written, and absent it means to wait, as on
-//!   [JSON-RPC](super::v03).
+//! - `blocking` is always written. Protobuf leaves out what is false, so a configuration without
+//!   it says not to wait, other than on [JSON-RPC](super::v03); no configuration says to wait.
+//!   For the same reason a status without state is one with an unspecified state.
 //! - `GET /v1/tasks` is answered, but never asked: too few servers know it.
 //!
 //! What this form has no place for stands in `docs/reference/translation.md`.
@@ -142,7 +143,7 @@ fn read_resource(call: &HttpCall<'_>, resource: Resource) -> Result<Request, Err
             let id = id(&task, "id", TaskId::parse)?;
             Request::SubscribeToTask(SubscribeToTaskRequest { tenant, id })
         }
-        ("POST", Resource::PushConfigs(task)) => read_creation(call, &task)?,
+        ("POST", Resource::PushConfigs(task)) => read_creation(call, &task, &query)?,
         ("GET", Resource::PushConfigs(task)) => {
             Request::ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest {
                 tenant,
@@ -180,7 +181,7 @@ fn read_send(call: &HttpCall<'_>) -> Result<SendMessageRequest, Error> {
     Ok(request)
 }
 
-fn read_creation(call: &HttpCall<'_>, task: &str) -> Result<Request, Error> {
+fn read_creation(call: &HttpCall<'_>, task: &str, query: &Query<'_>) -> Result<Request, Error> {
     let task = id(task, "taskId", TaskId::parse)?;
     let mut config = read_with(json::text(call.body)?, read_task_push_config)?;
     if config.task_id.as_ref().is_some_and(|other| *other != task) {
@@ -189,6 +190,10 @@ fn read_creation(call: &HttpCall<'_>, task: &str) -> Result<Request, Error> {
             .into());
     }
     config.task_id = Some(task);
+    // Where the body is the webhook alone, the annotation leaves its id to the query.
+    if let (None, Some(text)) = (&config.id, query.get("configId", "config_id")) {
+        config.id = Some(id(text, "configId", PushConfigId::parse)?);
+    }
     Ok(Request::CreateTaskPushNotificationConfig(config))
 }
 

@@ -204,6 +204,18 @@ fn what_must_be_there_is_named() {
     );
 }
 
+#[test]
+fn parts_left_out_are_none() {
+    for parts in ["", r#","parts":null"#, r#","parts":[]"#] {
+        let json = format!(r#"{{"messageId":"m","role":"user"{parts}}}"#);
+        let message = read_with(&json, |reader| Loose::default().message(reader)).unwrap();
+        assert!(message.parts.is_empty());
+        let json = format!(r#"{{"artifactId":"a"{parts}}}"#);
+        let artifact = read_with(&json, |reader| Loose::default().artifact(0, reader)).unwrap();
+        assert!(artifact.parts.is_empty());
+    }
+}
+
 #[track_caller]
 fn wrapped(json: &str) -> Result<StreamResponse, Error> {
     read_with(json, |reader| Loose::default().wrapped_event(reader))

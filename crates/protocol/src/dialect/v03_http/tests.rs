@@ -138,7 +138,7 @@ fn requests_are_read_in_the_spellings_of_every_sdk() {
     let expected = read(
         "POST",
         "/v1/message:send",
-        r#"{"message":{"messageId":"m","role":"ROLE_USER","content":[{"text":"x"},{"data":{"data":{"k":1}}}]},"configuration":{"pushNotification":{"url":"u"},"blocking":true}}"#,
+        r#"{"message":{"messageId":"m","role":"ROLE_USER","content":[{"text":"x"},{"data":{"data":{"k":1}}}]},"configuration":{"pushNotification":{"url":"u"},"blocking":false}}"#,
     );
     for body in [
         // Protobuf names, as the Python SDK sends them; 0 is unset.
@@ -148,6 +148,29 @@ fn requests_are_read_in_the_spellings_of_every_sdk() {
     ] {
         assert_eq!(read("POST", "/v1/message:send", body), expected, "{body}");
     }
+}
+
+#[test]
+fn what_protobuf_leaves_out_is_false_or_unspecified() {
+    let message = r#""message":{"messageId":"m","role":1,"content":[{"text":"x"}]}"#;
+    for (configuration, waits) in [
+        ("", true),
+        (r#","configuration":null"#, true),
+        (r#","configuration":{}"#, false),
+        (r#","configuration":{"blocking":false}"#, false),
+        (r#","configuration":{"blocking":true}"#, true),
+    ] {
+        let body = format!("{{{message}{configuration}}}");
+        let Request::SendMessage(request) = read("POST", "/v1/message:send", &body) else {
+            panic!("a message is sent");
+        };
+        assert_eq!(!request.returns_immediately(), waits, "{body}");
+    }
+    let body = br#"{"id":"t","contextId":"c","status":{}}"#;
+    let Response::Task(task) = V03Http.read_reply(Operation::GetTask, 200, body).unwrap() else {
+        panic!("a task is answered");
+    };
+    assert_eq!(task.status.state, TaskState::Unspecified);
 }
 
 #[test]
@@ -166,6 +189,9 @@ fn a_webhook_is_created_from_each_body_seen() {
     ] {
         assert_eq!(read("POST", target, body), expected, "{body}");
     }
+    let named = read("POST", target, r#"{"pushNotificationConfig":{"id":"p","url":"u"}}"#);
+    let by_query = read("POST", &format!("{target}?configId=p"), r#"{"url":"u"}"#);
+    assert_eq!(by_query, named);
     let singular = "/v1/task/t/pushNotificationConfigs";
     assert_eq!(read("POST", singular, r#"{"url":"u"}"#), expected);
 }
