@@ -22,15 +22,14 @@ fn main() -> Result<(), Error> {
     let request = Request::SendMessage(request);
 
     for form in WireForm::ALL {
-        if let Some(json_rpc) = form.json_rpc("caller") {
-            if let Ok(body) = json_rpc.write_call(&Id::number(1), &request) {
-                println!("{}\n  POST {body}\n", form.name());
-            }
-        } else if let Some(http) = form.http() {
-            if let Ok(call) = http.write_call(&request) {
-                let body = call.body.unwrap_or_default();
-                println!("{}\n  {} {} {body}\n", form.name(), call.method, call.path);
-            }
+        let json_rpc = form.json_rpc("caller");
+        let written = json_rpc.and_then(|form| form.write_call(&Id::number(1), &request).ok());
+        if let Some(body) = written {
+            println!("{}\n  POST {body}\n", form.name());
+        }
+        if let Some(call) = form.http().and_then(|form| form.write_call(&request).ok()) {
+            let body = call.body.unwrap_or_default();
+            println!("{}\n  {} {} {body}\n", form.name(), call.method, call.path);
         }
     }
     println!("Also gRPC, 1.0 and 0.3: see `cargo doc -p nuncio-protocol --all-features --open`.");
