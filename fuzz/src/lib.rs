@@ -9,6 +9,9 @@ use nuncio_protocol::{
         self, Incoming, Legacy, Offered,
         harbor::Harbor,
         molecule::{Molecule, MoleculeHttp},
+        opportunity::Opportunity,
+        pocketpaw::{PocketPaw, PocketPawHttp},
+        upal::Upal,
         v02::V02,
         v03::V03,
         v03_http::V03Http,
@@ -34,6 +37,10 @@ pub const READERS: &[(&str, fn(&[u8]))] = &[
     ("molecule_flat", |bytes| json_rpc(&Molecule { flat: true }, bytes)),
     ("molecule_http", |bytes| http(&MoleculeHttp { flat: true }, bytes)),
     ("harbor", |bytes| json_rpc(&Harbor, bytes)),
+    ("opportunity", |bytes| json_rpc(&Opportunity { agent_id: "a".to_owned() }, bytes)),
+    ("upal", |bytes| json_rpc(&Upal, bytes)),
+    ("pocketpaw", |bytes| json_rpc(&PocketPaw, bytes)),
+    ("pocketpaw_http", |bytes| http(&PocketPawHttp, bytes)),
 ];
 
 /// Runs one reader, known by name.

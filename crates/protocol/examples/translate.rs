@@ -4,17 +4,18 @@
 //! $ cargo run -p nuncio-protocol --example translate -- "add 2 and 3"
 //! ```
 
-#![expect(clippy::print_stdout, reason = "an example that prints")]
+use std::{error::Error, fmt::Write as _, io::Write as _};
 
 use nuncio_protocol::{
     dialect::WireForm,
-    json::{Error, Object},
+    json::Object,
     jsonrpc::Id,
     message::Message,
     operation::{Request, SendMessageRequest},
 };
 
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut out = String::new();
     let text = std::env::args().nth(1).unwrap_or_else(|| "add 2 and 3".to_owned());
     let mut request = SendMessageRequest::new(Message::user(text));
     // The opportunity agents call a skill by its name; the other forms carry it along.
@@ -25,13 +26,14 @@ fn main() -> Result<(), Error> {
         let json_rpc = form.json_rpc("caller");
         let written = json_rpc.and_then(|form| form.write_call(&Id::number(1), &request).ok());
         if let Some(body) = written {
-            println!("{}\n  POST {body}\n", form.name());
+            writeln!(out, "{}\n  POST {body}\n", form.name())?;
         }
         if let Some(call) = form.http().and_then(|form| form.write_call(&request).ok()) {
             let body = call.body.unwrap_or_default();
-            println!("{}\n  {} {} {body}\n", form.name(), call.method, call.path);
+            writeln!(out, "{}\n  {} {} {body}\n", form.name(), call.method, call.path)?;
         }
     }
-    println!("Also gRPC, 1.0 and 0.3: see `cargo doc -p nuncio-protocol --all-features --open`.");
+    out.push_str("Also gRPC, 1.0 and 0.3: feature `grpc` of the crate.\n");
+    std::io::stdout().write_all(out.as_bytes())?;
     Ok(())
 }
