@@ -18,7 +18,7 @@ use nuncio_protocol::{
 /// Anything that is said over a wire.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "a test value")]
-pub enum Said {
+pub(crate) enum Said {
     /// By a client.
     Request(Request),
     /// By a server.
@@ -29,24 +29,24 @@ pub enum Said {
 
 impl Said {
     /// Reads a request from its form in A2A 1.0.
-    pub fn request(operation: Operation, v1: &str) -> Self {
+    pub(crate) fn request(operation: Operation, v1: &str) -> Self {
         Self::Request(json::read_with(v1, |reader| Request::read(operation, reader)).unwrap())
     }
 
     /// Reads an answer from its form in A2A 1.0.
-    pub fn response(operation: Operation, v1: &str) -> Self {
+    pub(crate) fn response(operation: Operation, v1: &str) -> Self {
         let response = json::read_with(v1, |reader| Response::read(operation, reader));
         Self::Response(operation, response.unwrap())
     }
 
     /// Reads an event from its form in A2A 1.0.
-    pub fn event(v1: &str) -> Self {
+    pub(crate) fn event(v1: &str) -> Self {
         Self::Event(json::from_str(v1).unwrap())
     }
 }
 
 /// One thing that a form cannot carry.
-pub struct Loss {
+pub(crate) struct Loss {
     /// The row in `docs/reference/translation.md`.
     pub id: &'static str,
     /// Changes a model into what is left of it.
@@ -56,7 +56,7 @@ pub struct Loss {
 }
 
 /// A form and what it cannot carry.
-pub struct Translation {
+pub(crate) struct Translation {
     /// The form's name in `docs/reference/translation.md`.
     pub form: &'static str,
     /// What it cannot carry.
@@ -68,7 +68,7 @@ pub struct Translation {
 impl Translation {
     /// Asserts that a model comes back unchanged but for the losses.
     #[track_caller]
-    pub fn check(&self, said: &Said) {
+    pub(crate) fn check(&self, said: &Said) {
         let Some(back) = (self.round_trip)(said) else { return };
         let mut expected = said.clone();
         for loss in self.losses {
@@ -79,7 +79,7 @@ impl Translation {
 
     /// Asserts that each loss is real, is just what it says, and stands in the document with
     /// no others.
-    pub fn check_losses(&self) {
+    pub(crate) fn check_losses(&self) {
         for loss in self.losses {
             let witness = (loss.witness)();
             let back = (self.round_trip)(&witness).expect("a witness must be expressible");
@@ -98,18 +98,18 @@ fn documented(form: &str) -> Vec<&'static str> {
     const PAGE: &str = include_str!("../../../../docs/reference/translation.md");
     let rows = PAGE.lines().filter_map(|line| line.strip_prefix('|'));
     let cells = rows.map(|row| row.split('|').map(|cell| cell.trim().trim_matches('`')));
-    cells
-        .filter_map(|mut cells| (cells.next()? == form).then(|| cells.next()).flatten())
-        .collect()
+    cells.filter_map(|mut cells| (cells.next()? == form).then(|| cells.next()).flatten()).collect()
 }
 
 /// Sends a model through a form in which every call is one JSON document.
-pub fn through_json_rpc(form: &dyn JsonRpcForm, said: &Said) -> Option<Said> {
+pub(crate) fn through_json_rpc(form: &dyn JsonRpcForm, said: &Said) -> Option<Said> {
     let echo = |operation| Echo::new(Id::text("1"), operation);
     Some(match said {
         Said::Request(request) => {
             let body = form.write_call(&Id::text("1"), request).ok()?;
-            Said::Request(form.read_call(&body).unwrap_or_else(|error| panic!("{error:?}\n{body}")).request)
+            Said::Request(
+                form.read_call(&body).unwrap_or_else(|error| panic!("{error:?}\n{body}")).request,
+            )
         }
         Said::Response(operation, response) => {
             form.method(*operation)?;
@@ -128,7 +128,7 @@ pub fn through_json_rpc(form: &dyn JsonRpcForm, said: &Said) -> Option<Said> {
 }
 
 /// Sends a model through a form in which method and path speak too.
-pub fn through_http(form: &dyn HttpForm, said: &Said) -> Option<Said> {
+pub(crate) fn through_http(form: &dyn HttpForm, said: &Said) -> Option<Said> {
     Some(match said {
         Said::Request(request) => {
             let target = form.write_call(request).ok()?;
