@@ -1,9 +1,10 @@
 //! The protobuf messages and gRPC services of A2A, and what they mean in our own model.
 //!
-//! Each message of [`v1`] and [`v03`] is made from its type of the model with `From`, and read
-//! into it with `TryFrom`, whose [`json::Error`](crate::json::Error) names the offending field
-//! as the JSON readers do. Where the model and a message agree, the two directions come from
-//! one table; see the files beside this one.
+//! Each message of [`v1`] and [`v03`] is made from its type of the model with `From`, or with
+//! `TryFrom` if not all of the type can be said, and read into it with `TryFrom`, whose
+//! [`json::Error`](crate::json::Error) names the offending field as the JSON readers do. Where
+//! the model and a message agree, the two directions come from one table; see the files beside
+//! this one.
 //!
 //! ```
 //! use nuncio_protocol::{
@@ -32,8 +33,8 @@
 //! - Objects and lists that nest beyond about 30 levels. They are written, but decoders of
 //!   protobuf refuse them.
 //! - An empty text where one is required: it is absent, and so refused.
-//! - In 0.3: `ListTasks`, the card of an agent that does not speak 0.3, and a task whose id
-//!   holds `/pushNotificationConfigs/`.
+//! - In 0.3: `ListTasks`, the card of an agent that does not speak 0.3, and the name of a task
+//!   whose id holds `/pushNotificationConfigs/` or ends so. These are refused.
 //!
 //! What peers send is kept but for this:
 //!

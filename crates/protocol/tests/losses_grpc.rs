@@ -372,6 +372,38 @@ fn losses_are_what_the_document_says() {
     V03.check_losses();
 }
 
+/// Else the webhook of another task would be meant.
+#[test]
+fn a_task_that_reads_as_a_webhook_is_never_named_in_0_3() {
+    const ID: &str = r#""a/pushNotificationConfigs/b""#;
+    for &operation in Operation::ALL {
+        let (request, answer) = match operation {
+            Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => {
+                (format!(r#"{{"id":{ID}}}"#), None)
+            }
+            Operation::CreateTaskPushNotificationConfig
+            | Operation::GetTaskPushNotificationConfig => {
+                let webhook = format!(r#"{{"taskId":{ID},"id":"c","url":"u"}}"#);
+                (webhook.clone(), Some(webhook))
+            }
+            Operation::ListTaskPushNotificationConfigs => (
+                format!(r#"{{"taskId":{ID}}}"#),
+                Some(format!(r#"{{"configs":[{{"taskId":{ID},"url":"u"}}]}}"#)),
+            ),
+            Operation::DeleteTaskPushNotificationConfig => {
+                (format!(r#"{{"taskId":{ID},"id":"c"}}"#), None)
+            }
+            _ => continue,
+        };
+        let request = Said::request(operation, &request);
+        assert_eq!(through_grpc::through_v03(&request), None);
+        if let Some(answer) = answer {
+            let answer = Said::response(operation, &answer);
+            assert_eq!(through_grpc::through_v03(&answer), None);
+        }
+    }
+}
+
 /// Any part of data that says to be wrapped, or not, rightly or wrongly.
 fn marked_part() -> impl Strategy<Value = Part> {
     let wrapped = model::json::canonical()
