@@ -333,6 +333,8 @@ fn the_interfaces_of_a_card_become_one_list() {
     );
     assert_eq!(read("u", "", vec![interface("u", "JSONRPC")]), ["JSONRPC u"]);
     assert_eq!(read("", "", vec![interface("v", "GRPC")]), ["GRPC v"]);
+    assert_eq!(read("", "", vec![interface("v", ""), interface("v", "")]), ["JSONRPC v"]);
+    assert_eq!(read("u", "GRPC", vec![interface("", "GRPC")]), ["GRPC u"]);
 }
 
 #[test]

@@ -6,16 +6,35 @@
 use nuncio_protocol::json::{self, Object, Raw, ToJson};
 use serde_json::value::RawValue;
 
-use crate::losses::Said;
+use crate::losses::{Loss, Said};
+
+/// What no double holds.
+pub(crate) const BIG_INTEGERS: Loss = Loss {
+    id: "big-integers",
+    forget: round_numbers,
+    witness: || data(r#"{"a":[9007199254740993,9007199254740992,0.1,0.12345678901234567890]}"#),
+};
+
+/// What says the same in other letters.
+pub(crate) const JSON_SPELLING: Loss = Loss {
+    id: "json-spelling",
+    forget: spell_anew,
+    witness: || data(r#"{"b":[1.0,1e3],"a":"\u0041\/"}"#),
+};
+
+fn data(data: &str) -> Said {
+    let message = r#"{"message":{"messageId":"m","role":2,"parts":[{"data":@}]}}"#;
+    Said::event(&message.replace('@', data))
+}
 
 /// Rounds the numbers that no double holds.
-pub(crate) fn round_numbers(said: &mut Said) {
+fn round_numbers(said: &mut Said) {
     rewrite(said, |json| rebuild(json, Order::Kept, rounded));
 }
 
 /// Spells everything in the one way that is left: members sorted, numbers short, no escape that
 /// is not needed.
-pub(crate) fn spell_anew(said: &mut Said) {
+fn spell_anew(said: &mut Said) {
     rewrite(said, |json| rebuild(json, Order::Sorted, spelled));
 }
 
