@@ -7,7 +7,14 @@
 mod grpc;
 
 use nuncio_protocol::{
-    dialect::{self, Incoming, Legacy, Offered},
+    dialect::{
+        self, Incoming, Legacy, Offered,
+        harbor::Harbor,
+        molecule::{Molecule, MoleculeHttp},
+        v02::V02,
+        v03::V03,
+        v03_http::V03Http,
+    },
     error::Error,
     http::{HttpCall, HttpForm, V1Http},
     json::{self, Raw},
@@ -22,6 +29,13 @@ pub const READERS: &[(&str, fn(&[u8]))] = &[
     ("choose", choose),
     ("v1", |bytes| json_rpc(&V1, bytes)),
     ("v1_http", |bytes| http(&V1Http::default(), bytes)),
+    ("v03", |bytes| json_rpc(&V03, bytes)),
+    ("v03_http", |bytes| http(&V03Http, bytes)),
+    ("v02", |bytes| json_rpc(&V02, bytes)),
+    ("molecule", |bytes| json_rpc(&Molecule::default(), bytes)),
+    ("molecule_flat", |bytes| json_rpc(&Molecule { flat: true }, bytes)),
+    ("molecule_http", |bytes| http(&MoleculeHttp { flat: true }, bytes)),
+    ("harbor", |bytes| json_rpc(&Harbor, bytes)),
     ("grpc_v1", grpc::read_v1),
     ("grpc_v03", grpc::read_v03),
 ];
@@ -49,7 +63,7 @@ fn choose(bytes: &[u8]) {
                 Offered { legacy, molecule: true, opportunity: true, ..Offered::default() };
             let incoming = Incoming { method: "POST", path, version, body, ..Incoming::default() };
             // Either is fine; only a panic would not be.
-            let _ = dialect::choose(&incoming, &offered);
+            let _ = dialect::choose(&incoming, offered);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Every wire form other than A2A 1.0: each a tolerant reader and an exact writer.
 
 mod choose;
+mod form;
 mod loose;
 
 pub mod harbor;
@@ -12,4 +13,5 @@ pub mod v02;
 pub mod v03;
 pub mod v03_http;
 
-pub use choose::{Incoming, Legacy, Offered, Refused, WireForm, choose};
+pub use choose::{Incoming, Legacy, Offered, Refused, choose};
+pub use form::WireForm;

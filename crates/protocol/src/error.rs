@@ -7,6 +7,18 @@ use crate::json::{self, Object, Raw, Reader, ToJson, Writer, read_with};
 /// The domain of every `ErrorInfo` we send.
 pub const ERROR_DOMAIN: &str = "a2a-protocol.org";
 
+/// Reasons more precise than the usual ones of their kind.
+pub mod reason {
+    /// A message to a task that has ended; [`UnsupportedOperation`](super::ErrorKind).
+    pub const TASK_NOT_MODIFIABLE: &str = "TASK_NOT_MODIFIABLE";
+    /// None of the media types the caller accepts; [`ContentTypeNotSupported`](super::ErrorKind).
+    pub const OUTPUT_MODE_NOT_SUPPORTED: &str = "OUTPUT_MODE_NOT_SUPPORTED";
+    /// A skill the agent does not have; [`InvalidParams`](super::ErrorKind).
+    pub const SKILL_NOT_FOUND: &str = "SKILL_NOT_FOUND";
+    /// The agent is known and cannot be reached; [`Unavailable`](super::ErrorKind).
+    pub const AGENT_UNAVAILABLE: &str = "AGENT_UNAVAILABLE";
+}
+
 pub(crate) const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 pub(crate) const BAD_REQUEST: &str = "type.googleapis.com/google.rpc.BadRequest";
 pub(crate) const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
@@ -245,9 +257,15 @@ impl ErrorKind {
         self.codes().reason
     }
 
-    /// Finds the kind by its usual reason.
+    /// Finds the kind by its usual reason, or by one of the more precise ones in [`reason`].
     pub fn from_reason(reason: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.reason() == reason)
+        match reason {
+            reason::TASK_NOT_MODIFIABLE => Some(Self::UnsupportedOperation),
+            reason::OUTPUT_MODE_NOT_SUPPORTED => Some(Self::ContentTypeNotSupported),
+            reason::SKILL_NOT_FOUND => Some(Self::InvalidParams),
+            reason::AGENT_UNAVAILABLE => Some(Self::Unavailable),
+            _ => Self::ALL.iter().copied().find(|kind| kind.reason() == reason),
+        }
     }
 
     /// Finds the kind by its JSON-RPC code.
@@ -408,8 +426,13 @@ impl Error {
 
     /// Writes the `error` member of a JSON-RPC answer.
     pub fn write_jsonrpc(&self, writer: &mut Writer) {
+        self.write_jsonrpc_as(self.kind().jsonrpc_code(), writer);
+    }
+
+    /// Writes the `error` member of a JSON-RPC answer in a form that has codes of its own.
+    pub(crate) fn write_jsonrpc_as(&self, code: i32, writer: &mut Writer) {
         writer.object(|object| {
-            object.member("code", &self.kind().jsonrpc_code());
+            object.member("code", &code);
             object.member("message", self.message());
             object.with("data", |writer| self.write_details(writer));
         });
@@ -431,6 +454,17 @@ impl Error {
 
     /// Reads the `error` member of a JSON-RPC answer.
     pub fn read_jsonrpc(reader: &mut Reader<'_>) -> Result<Self, json::Error> {
+        Self::read_jsonrpc_as(reader, |code, message| {
+            Self::new(ErrorKind::from_jsonrpc_code(code), message)
+        })
+    }
+
+    /// Reads the `error` member of a JSON-RPC answer in a form that has codes of its own;
+    /// a reason in the error's data still decides over the code.
+    pub(crate) fn read_jsonrpc_as(
+        reader: &mut Reader<'_>,
+        known: impl FnOnce(i32, String) -> Self,
+    ) -> Result<Self, json::Error> {
         let mut code = None;
         let mut message = String::new();
         let mut data = None;
@@ -444,7 +478,7 @@ impl Error {
             Ok(())
         })?;
         let code = code.ok_or_else(|| json::Error::missing("code"))?;
-        let mut error = Self::new(ErrorKind::from_jsonrpc_code(code), message);
+        let mut error = known(code, message);
         if let Some(data) = data {
             error.take_data(&data);
         }

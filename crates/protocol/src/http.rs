@@ -58,6 +58,12 @@ pub trait HttpForm: Sync {
     /// Reads a request. [`ErrorKind::MethodNotFound`] if the path is not of this form.
     fn read_call(&self, call: &HttpCall<'_>) -> Result<Request, Error>;
 
+    /// Returns the name under which the client wants to find the new task, in forms in which
+    /// clients choose one (C-29). The call has been read before.
+    fn task_alias(&self, _call: &HttpCall<'_>) -> Option<String> {
+        None
+    }
+
     /// Writes a request; fails if the form lacks the operation.
     fn write_call(&self, request: &Request) -> Result<HttpTarget, Error>;
 
@@ -293,7 +299,8 @@ pub(crate) fn error_frame(data: &str) -> Option<Error> {
     Some(Error::read_http(u16::try_from(status?).ok()?, data.as_bytes()))
 }
 
-fn not_found(call: &HttpCall<'_>) -> Error {
+/// Says that a form has no operation there.
+pub(crate) fn not_found(call: &HttpCall<'_>) -> Error {
     let HttpCall { method, path, .. } = call;
     Error::new(ErrorKind::MethodNotFound, format!("no operation at {method} {path}"))
 }
@@ -316,7 +323,7 @@ fn read_resource(
     Ok(match (call.method, resource) {
         ("POST", Resource::Send) => Request::SendMessage(body(call)?),
         ("POST", Resource::Stream) => Request::SendStreamingMessage(body(call)?),
-        ("GET", Resource::Tasks) => Request::ListTasks(read_list(query)?),
+        ("GET", Resource::Tasks) => Request::ListTasks(read_list(query, read_state)?),
         ("GET", Resource::Task(task)) => Request::GetTask(GetTaskRequest {
             tenant,
             id: id(&task, "id", TaskId::parse)?,
@@ -371,7 +378,8 @@ fn body<T: FromJson>(call: &HttpCall<'_>) -> Result<T, Error> {
     Ok(json::from_slice(call.body)?)
 }
 
-fn read_cancel(call: &HttpCall<'_>, task: &str) -> Result<Request, Error> {
+/// Reads a cancellation, whose body may be missing or `null`.
+pub(crate) fn read_cancel(call: &HttpCall<'_>, task: &str) -> Result<Request, Error> {
     let mut tenant = None;
     let mut metadata: Option<Object> = None;
     let text = json::text(call.body)?.trim();
@@ -394,11 +402,16 @@ fn read_cancel(call: &HttpCall<'_>, task: &str) -> Result<Request, Error> {
     }))
 }
 
-fn read_list(query: &Query<'_>) -> Result<ListTasksRequest, Error> {
+fn read_state(text: &str) -> Option<TaskState> {
+    TaskState::from_name(text).or_else(|| TaskState::from_number(text.parse().ok()?))
+}
+
+/// Reads the filters of a list; the form says how states are spelled.
+pub(crate) fn read_list(
+    query: &Query<'_>,
+    state: impl FnOnce(&str) -> Option<TaskState>,
+) -> Result<ListTasksRequest, Error> {
     let context = query.get("contextId", "context_id");
-    let state = |text: &str| {
-        TaskState::from_name(text).or_else(|| TaskState::from_number(text.parse().ok()?))
-    };
     Ok(ListTasksRequest {
         tenant: None,
         context_id: context

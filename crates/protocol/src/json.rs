@@ -11,6 +11,7 @@
 //! traits too, for use with other libraries; our own code does not take that way.
 
 mod error;
+mod plain;
 mod raw;
 mod reader;
 mod record;
@@ -19,7 +20,7 @@ mod writer;
 pub use error::{Error, ErrorKind};
 pub use raw::{Object, Raw};
 pub use reader::{Fields, Kind, MAX_DEPTH, Reader};
-pub use writer::{Members, Writer};
+pub use writer::{KeyCase, Members, Writer};
 
 pub(crate) use record::{
     Implicit, proto_enum, proto_union, read_id, read_value, record, serde_via_json,

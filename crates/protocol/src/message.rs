@@ -37,8 +37,8 @@ record! {
         task_id: Option<TaskId> = id "taskId" | "task_id",
         /// Who speaks.
         role: Role = required "role",
-        /// What is said; at least one part.
-        parts: Vec<Part> = required "parts",
+        /// What is said; at least one part in a request.
+        parts: Vec<Part> = always "parts",
         /// Extension data, keyed by extension URI.
         metadata: Option<Object> = optional "metadata",
         /// URIs of the extensions present in this message.

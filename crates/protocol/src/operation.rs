@@ -26,6 +26,9 @@ macro_rules! operations {
             /// All eleven, in the order of the specification.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
+            /// All eleven with their names.
+            pub const NAMES: &[(Self, &str)] = &[$((Self::$variant, stringify!($variant))),*];
+
             /// Returns the name: JSON-RPC method and gRPC call alike.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($variant),)* }

@@ -82,7 +82,7 @@ record! {
         /// What it is; empty if it is not said.
         description: String = implicit "description",
         /// The content.
-        parts: Vec<Part> = required "parts",
+        parts: Vec<Part> = always "parts",
         /// Data of extensions.
         metadata: Option<Object> = optional "metadata",
         /// URIs of the extensions present in this artifact.

@@ -80,11 +80,19 @@ pub enum StreamEnd {
 ///
 /// A form supplies the shapes; the envelope, unless it differs, is JSON-RPC 2.0.
 pub trait JsonRpcForm: Sync {
+    /// Returns the methods and what they stand for. An operation that is not there is one the
+    /// form lacks; of several methods for one, the first is written.
+    fn methods(&self) -> &'static [(Operation, &'static str)];
+
     /// Finds the operation that a method stands for.
-    fn operation(&self, method: &str) -> Option<Operation>;
+    fn operation(&self, method: &str) -> Option<Operation> {
+        self.methods().iter().find(|(_, name)| *name == method).map(|(operation, _)| *operation)
+    }
 
     /// Returns the method of an operation, if the form has that operation.
-    fn method(&self, operation: Operation) -> Option<&'static str>;
+    fn method(&self, operation: Operation) -> Option<&'static str> {
+        self.methods().iter().find(|(known, _)| *known == operation).map(|(_, name)| *name)
+    }
 
     /// Reads the parameters of an operation.
     fn read_request(
@@ -141,14 +149,7 @@ pub trait JsonRpcForm: Sync {
     /// Reads an answer body: the answer, or the error that the peer answered with, or what is
     /// wrong with the body.
     fn read_reply(&self, operation: Operation, body: &str) -> Result<Response, Error> {
-        match jsonrpc::read_reply(body).map_err(|error| bad_answer(&error))? {
-            Reply::Result(result) => {
-                read_with(result, |reader| self.read_response(operation, reader))
-                    .map_err(|error| bad_answer(&error))
-            }
-            Reply::Error(error) => Err(read_with(error, |reader| self.read_error(reader))
-                .map_err(|error| bad_answer(&error))?),
-        }
+        read_outcome(self, body, |reader| self.read_response(operation, reader))
     }
 
     /// Writes an answer body.
@@ -165,12 +166,7 @@ pub trait JsonRpcForm: Sync {
 
     /// Reads the data of one frame: the event, or the error that ends the stream.
     fn read_frame(&self, data: &str) -> Result<StreamResponse, Error> {
-        match jsonrpc::read_reply(data).map_err(|error| bad_answer(&error))? {
-            Reply::Result(result) => read_with(result, |reader| self.read_event(reader))
-                .map_err(|error| bad_answer(&error)),
-            Reply::Error(error) => Err(read_with(error, |reader| self.read_error(reader))
-                .map_err(|error| bad_answer(&error))?),
-        }
+        read_outcome(self, data, |reader| self.read_event(reader))
     }
 
     /// Writes one frame.
@@ -207,6 +203,22 @@ pub(crate) fn read_enveloped<F: JsonRpcForm + ?Sized>(
     Ok(Call { echo, request, task_alias: None })
 }
 
+/// Reads what an envelope answers with: a result, or the error that the peer answered with, or
+/// what is wrong with either.
+pub(crate) fn read_outcome<'a, F: JsonRpcForm + ?Sized, T>(
+    form: &F,
+    body: &'a str,
+    read: impl FnOnce(&mut Reader<'a>) -> Result<T, crate::json::Error>,
+) -> Result<T, Error> {
+    let bad = |error: crate::json::Error| bad_answer(&error);
+    match jsonrpc::read_reply(body).map_err(bad)? {
+        Reply::Result(result) => read_with(result, read).map_err(bad),
+        Reply::Error(error) => {
+            Err(read_with(error, |reader| form.read_error(reader)).map_err(bad)?)
+        }
+    }
+}
+
 /// Says that a form has no way to ask for an operation.
 pub(crate) fn no_such_operation(operation: Operation) -> Error {
     Error::new(
@@ -226,12 +238,8 @@ pub(crate) fn bad_answer(error: &crate::json::Error) -> Error {
 pub struct V1;
 
 impl JsonRpcForm for V1 {
-    fn operation(&self, method: &str) -> Option<Operation> {
-        Operation::from_name(method)
-    }
-
-    fn method(&self, operation: Operation) -> Option<&'static str> {
-        Some(operation.name())
+    fn methods(&self) -> &'static [(Operation, &'static str)] {
+        Operation::NAMES
     }
 
     fn read_request(

@@ -1,6 +1,13 @@
 //! The corpus of the fuzz targets, and the worst texts we know, through every reader (R17).
 
 #[path = "../../../fuzz/src/lib.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::needless_pass_by_value,
+    clippy::type_complexity,
+    reason = "a library of its own there, a module here"
+)]
 mod readers;
 
 use std::{fs, path::Path};

@@ -13,20 +13,20 @@ use nuncio_protocol::{
 /// A JSON-RPC request and its answer.
 #[track_caller]
 fn rpc(request: &str, answer: &str) {
-    let call = V1.read_call(request).unwrap();
+    let call = V1.read_call(request).expect("a request of 1.0");
     let id = call.echo.id();
-    assert_eq!(V1.write_call(&id, &call.request).unwrap(), request);
-    let response = V1.read_reply(call.echo.operation, answer).unwrap();
+    assert_eq!(V1.write_call(&id, &call.request).as_deref(), Ok(request));
+    let response = V1.read_reply(call.echo.operation, answer).expect("an answer of 1.0");
     assert_eq!(V1.write_reply(&call.echo, Ok(&response)), answer);
 }
 
 /// The frames that answer a JSON-RPC request.
 #[track_caller]
 fn rpc_stream(request: &str, frames: &[&str]) {
-    let call = V1.read_call(request).unwrap();
-    assert_eq!(V1.write_call(&call.echo.id(), &call.request).unwrap(), request);
+    let call = V1.read_call(request).expect("a request of 1.0");
+    assert_eq!(V1.write_call(&call.echo.id(), &call.request).as_deref(), Ok(request));
     for frame in frames {
-        let event = V1.read_frame(frame).unwrap();
+        let event = V1.read_frame(frame).expect("an event of 1.0");
         assert_eq!(V1.write_frame(&call.echo, Ok(&event), StreamEnd::Open).data, *frame);
     }
 }
@@ -37,14 +37,14 @@ fn rest(method: &str, target: &str, body: &str, answer: &str) {
     let form = V1Http::default();
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let call = HttpCall { method, path, query, body: body.as_bytes() };
-    let request = form.read_call(&call).unwrap();
-    let written = form.write_call(&request).unwrap();
+    let request = form.read_call(&call).expect("a request of 1.0");
+    let written = form.write_call(&request).expect("1.0 has every operation");
     let (path, query) = written.path.split_once('?').unwrap_or((&written.path, ""));
     let body = written.body.unwrap_or_default();
     let again = HttpCall { method: written.method, path, query, body: body.as_bytes() };
-    assert_eq!(form.read_call(&again).unwrap(), request);
+    assert_eq!(form.read_call(&again).as_ref(), Ok(&request));
     let operation = request.operation();
-    let response = form.read_reply(operation, 200, answer.as_bytes()).unwrap();
+    let response = form.read_reply(operation, 200, answer.as_bytes()).expect("an answer of 1.0");
     assert_eq!(form.write_reply(operation, Ok(&response)).body, answer);
 }
 

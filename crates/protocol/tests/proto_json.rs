@@ -64,6 +64,19 @@ fn enumerations_are_written_by_name_and_read_by_name_or_number() {
     assert!(from_str::<TaskStatus>(r#"{"state":9}"#).is_err());
 }
 
+/// Peers whose JSON comes from protobuf leave out an empty list, required or not; the last
+/// chunk of an artifact may well have one.
+#[test]
+fn parts_left_out_are_none_except_in_a_request() {
+    check::<TaskArtifactUpdateEvent>(
+        r#"{"taskId":"t","contextId":"c","artifact":{"artifactId":"a"},"lastChunk":true}"#,
+        r#"{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[]},"lastChunk":true}"#,
+    );
+    let text = r#"{"message":{"messageId":"m","role":"ROLE_USER"}}"#;
+    let read = json::read_with(text, |reader| Request::read(Operation::SendMessage, reader));
+    assert_eq!(read.unwrap_err().to_string(), "`message.parts`: needs at least one part");
+}
+
 #[test]
 fn defaults_are_not_written_and_null_is_absent() {
     check::<TaskArtifactUpdateEvent>(

@@ -2,44 +2,13 @@
 
 use std::borrow::Cow;
 
+use super::WireForm;
 use crate::{
     error::{Error, ErrorKind},
     http::{Resource, segments},
     json::{self, Kind, Reader},
     version::Version,
 };
-
-/// A way in which requests and answers are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum WireForm {
-    /// A2A 1.0 on JSON-RPC.
-    V1,
-    /// A2A 1.0 on HTTP+JSON.
-    V1Http,
-    /// A2A 1.0 on gRPC.
-    V1Grpc,
-    /// A2A 0.3 on JSON-RPC; also 0.2.x, whose calls look the same.
-    V03,
-    /// A2A 0.3 on HTTP+JSON.
-    V03Http,
-    /// A2A 0.3 on gRPC.
-    V03Grpc,
-    /// Molecule on JSON-RPC.
-    Molecule,
-    /// Molecule's status check, `GET /tasks/{id}`.
-    MoleculeHttp,
-    /// Harbor on JSON-RPC.
-    Harbor,
-    /// The capability envelope of the opportunity agents.
-    Opportunity,
-    /// Upal on JSON-RPC.
-    Upal,
-    /// `PocketPaw` on JSON-RPC.
-    PocketPaw,
-    /// The HTTP routes of `PocketPaw`.
-    PocketPawHttp,
-}
 
 /// What is known of a request before it is read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,6 +27,7 @@ pub struct Incoming<'a> {
 
 /// What an agent answers to, besides A2A 1.0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Offered {
     /// Who calls methods with a slash, if they are answered: their writers differ, and a
     /// request does not tell which is meant.
@@ -111,7 +81,7 @@ pub struct Refused {
 ///
 /// The path decides first, then the version, then the body. A body that cannot be read gets
 /// the form that its version implies; reading it there gives the precise error.
-pub fn choose(incoming: &Incoming<'_>, offered: &Offered) -> Result<WireForm, Refused> {
+pub fn choose(incoming: &Incoming<'_>, offered: Offered) -> Result<WireForm, Refused> {
     if let Some(form) = by_grpc_service(incoming.path) {
         return by_version(incoming, offered, form, form);
     }
@@ -136,7 +106,7 @@ fn by_grpc_service(path: &str) -> Option<WireForm> {
 }
 
 /// Finds paths that only one dialect has (catalogue §7.5).
-fn by_path(incoming: &Incoming<'_>, offered: &Offered) -> Result<Option<WireForm>, Refused> {
+fn by_path(incoming: &Incoming<'_>, offered: Offered) -> Result<Option<WireForm>, Refused> {
     let path = incoming.path.trim_matches('/');
     let (form, served) = match path.split('/').collect::<Vec<_>>()[..] {
         ["a2a", "tasks", ..] => (WireForm::PocketPawHttp, offered.pocketpaw),
@@ -161,7 +131,7 @@ fn is_endpoint(path: &str) -> bool {
     matches!(path.trim_matches('/'), "" | "a2a")
 }
 
-fn by_body(incoming: &Incoming<'_>, offered: &Offered) -> Result<WireForm, Refused> {
+fn by_body(incoming: &Incoming<'_>, offered: Offered) -> Result<WireForm, Refused> {
     let legacy = offered.legacy.map_or(WireForm::V1, Legacy::form);
     let method = Method::peek(incoming.body);
     if version(incoming).is_some() {
@@ -200,7 +170,7 @@ fn by_body(incoming: &Incoming<'_>, offered: &Offered) -> Result<WireForm, Refus
     Ok(legacy)
 }
 
-fn by_resource(incoming: &Incoming<'_>, offered: &Offered) -> Result<WireForm, Refused> {
+fn by_resource(incoming: &Incoming<'_>, offered: Offered) -> Result<WireForm, Refused> {
     if version(incoming).is_some() {
         let version = requested(incoming, offered, WireForm::V1Http)?;
         let form = if version == Version::V1_0 { WireForm::V1Http } else { WireForm::V03Http };
@@ -229,7 +199,7 @@ fn is_v03_path(path: &str) -> bool {
 /// Accepts a form unless the request's version contradicts it.
 fn by_version(
     incoming: &Incoming<'_>,
-    offered: &Offered,
+    offered: Offered,
     form: WireForm,
     answer: WireForm,
 ) -> Result<WireForm, Refused> {
@@ -258,7 +228,7 @@ fn version<'a>(incoming: &Incoming<'a>) -> Option<&'a str> {
 
 fn requested(
     incoming: &Incoming<'_>,
-    offered: &Offered,
+    offered: Offered,
     form: WireForm,
 ) -> Result<Version, Refused> {
     let refused = |error| Refused { form, error };
@@ -270,13 +240,13 @@ fn requested(
 }
 
 /// Says that a request without version is one of 0.3, and not one of these.
-fn needs_version(offered: &Offered) -> Error {
+fn needs_version(offered: Offered) -> Error {
     let error = unsupported("0.3", offered);
     let message = "a request without A2A-Version is one of 0.3; send A2A-Version: 1.0";
     error.with_message(message)
 }
 
-fn unsupported(version: &str, offered: &Offered) -> Error {
+fn unsupported(version: &str, offered: Offered) -> Error {
     let supported: &[&str] = if offered.legacy.is_some() { Version::SUPPORTED } else { &["1.0"] };
     Error::version_not_supported(version, supported)
 }

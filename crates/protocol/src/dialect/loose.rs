@@ -7,7 +7,9 @@
 //! Where a form lacks an identifier that the model needs, one is made up: a message gets a
 //! new one, an artifact its position, an event without context its task's (C-30).
 
+mod event;
 mod part;
+mod push;
 mod request;
 mod words;
 
@@ -16,13 +18,15 @@ use std::borrow::Cow;
 use crate::{
     ids::{ArtifactId, ContextId, MessageId, TaskId},
     json::{Error, Kind, Raw, Reader, read_id, read_value, read_with},
-    message::{Message, Part},
+    message::{Message, Part, Role},
+    state::TaskState,
     task::{
         Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
     },
 };
 
 pub(super) use part::{wrap_data, wrapped_metadata};
+pub(super) use push::{read_push_configs, read_task_push_config};
 pub(super) use request::read_push_config;
 pub(super) use words::{read_role, read_state, read_timestamp};
 
@@ -33,12 +37,22 @@ pub(super) struct Loose {
     pub makes_message_ids: bool,
     /// Whether an empty text and a null value are left out by the writer, as Go does.
     pub omits_empty: bool,
-    /// Whether data parts stand one level deeper, as in the protobuf form of 0.3.
+    /// Whether this is the protobuf form of 0.3, in which data parts stand one level deeper,
+    /// and what is false or unspecified is left out.
     pub nests_data: bool,
 }
 
 impl Loose {
     pub(super) fn message(self, reader: &mut Reader<'_>) -> Result<Message, Error> {
+        self.message_by(None, reader)
+    }
+
+    /// Reads a message that need not say who speaks, because it is known.
+    pub(super) fn message_by(
+        self,
+        speaker: Option<Role>,
+        reader: &mut Reader<'_>,
+    ) -> Result<Message, Error> {
         let mut message_id = None;
         let mut context_id = None;
         let mut task_id = None;
@@ -53,9 +67,7 @@ impl Loose {
             "contextId" | "context_id" => once(&mut context_id, read_id(reader)?),
             "taskId" | "task_id" => once(&mut task_id, read_id(reader)?),
             "role" => once(&mut role, Some(read_role(reader)?)),
-            "parts" | "content" => {
-                once(&mut parts, Some(list(reader, |reader| self.part(reader))?))
-            }
+            "parts" | "content" => once(&mut parts, self.parts(reader)?),
             "metadata" => once(&mut metadata, read_value(reader)?),
             "extensions" => once(&mut extensions, read_value(reader)?),
             "referenceTaskIds" | "reference_task_ids" => {
@@ -71,12 +83,18 @@ impl Loose {
             message_id,
             context_id,
             task_id,
-            role: role.ok_or_else(|| Error::missing("role"))?,
-            parts: parts.ok_or_else(|| Error::missing("parts"))?,
+            role: role.or(speaker).ok_or_else(|| Error::missing("role"))?,
+            parts: parts.unwrap_or_default(),
             metadata,
             extensions: extensions.unwrap_or_default(),
             reference_task_ids: reference_task_ids.unwrap_or_default(),
         })
+    }
+
+    /// Reads parts. Peers whose JSON comes from protobuf or Go leave out an empty list, or
+    /// write null; whether there must be one is for `Request::check`.
+    fn parts(self, reader: &mut Reader<'_>) -> Result<Option<Vec<Part>>, Error> {
+        optional(reader, |reader| list(reader, |reader| self.part(reader)))
     }
 
     pub(super) fn status(self, reader: &mut Reader<'_>) -> Result<TaskStatus, Error> {
@@ -94,7 +112,10 @@ impl Loose {
             "timestamp" => once(&mut timestamp, optional(reader, read_timestamp)?),
             _ => reader.skip(),
         })?;
-        let state = state.ok_or_else(|| Error::missing("state"))?;
+        let state = match state {
+            None if self.nests_data => TaskState::Unspecified,
+            state => state.ok_or_else(|| Error::missing("state"))?,
+        };
         Ok(TaskStatus { state, message, timestamp })
     }
 
@@ -116,7 +137,7 @@ impl Loose {
             "artifactId" | "artifact_id" => once(&mut artifact_id, read_id(reader)?),
             "name" => once(&mut name, read_value(reader)?),
             "description" => once(&mut description, read_value(reader)?),
-            "parts" => once(&mut parts, Some(list(reader, |reader| self.part(reader))?)),
+            "parts" => once(&mut parts, self.parts(reader)?),
             "metadata" => once(&mut metadata, read_value(reader)?),
             "extensions" => once(&mut extensions, read_value(reader)?),
             "type" => once(&mut flat_type, read_value(reader)?),
@@ -126,7 +147,7 @@ impl Loose {
         let parts = match (parts, flat_content) {
             (Some(parts), _) => parts,
             (None, Some(content)) => vec![flat_part(flat_type.unwrap_or_default(), content)],
-            (None, None) => return Err(Error::missing("parts")),
+            (None, None) => Vec::new(),
         };
         Ok(Artifact {
             artifact_id: artifact_id.unwrap_or_else(|| artifact_id_at(position)),

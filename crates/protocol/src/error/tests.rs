@@ -83,6 +83,21 @@ fn the_reason_decides_over_code_and_status() {
 }
 
 #[test]
+fn a_precise_reason_decides_over_a_code_of_a_forms_own() {
+    for (code, reason, kind) in [
+        (-32003, reason::TASK_NOT_MODIFIABLE, ErrorKind::UnsupportedOperation),
+        (-32603, reason::OUTPUT_MODE_NOT_SUPPORTED, ErrorKind::ContentTypeNotSupported),
+        (-32001, reason::SKILL_NOT_FOUND, ErrorKind::InvalidParams),
+        (-32603, reason::AGENT_UNAVAILABLE, ErrorKind::Unavailable),
+    ] {
+        let error = Error::new(kind, "why").with_reason(reason);
+        let json = json::write_with(|writer| error.write_jsonrpc_as(code, writer));
+        assert!(json.starts_with(&format!(r#"{{"code":{code},"#)), "{json}");
+        assert_eq!(read_with(&json, Error::read_jsonrpc).unwrap(), error);
+    }
+}
+
+#[test]
 fn an_answer_that_is_no_error_body_is_judged_by_its_status() {
     for body in [&b""[..], b"<html>", b"{}", b"[]", b"\xff", br#"{"error":"no"}"#] {
         let error = Error::read_http(503, body);

@@ -1,11 +1,11 @@
 use std::{borrow::Cow, collections::HashSet};
 
-use super::{Error, FromJson, Object, Raw, raw::minify};
+use super::{Error, FromJson, Object, Raw, plain::plain_prefix, raw::minify};
 
 /// How deep objects and arrays may nest, counted from the root of the text.
 pub const MAX_DEPTH: usize = 128;
 
-/// From this many keys on, an object's keys are kept in a hash set instead of a list.
+/// Beyond this many keys, an object's keys are kept in a hash set instead of a list.
 const MANY_KEYS: usize = 16;
 
 /// A cursor over a JSON text that refuses whatever we refuse on every wire.
@@ -18,7 +18,8 @@ pub struct Reader<'a> {
     at: usize,
     depth: usize,
     /// Keys of the open objects, innermost last; each object owns the tail from its base on.
-    keys: Vec<Cow<'a, str>>,
+    /// Objects with many keys, or with escapes in one, keep theirs in [`Fields`].
+    keys: Vec<&'a str>,
     /// Whether white space was passed since the flag was last cleared.
     spaced: bool,
 }
@@ -115,6 +116,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the next key, or closes the object.
+    #[inline]
     pub fn next_key(&mut self, fields: &mut Fields<'a>) -> Result<Option<Cow<'a, str>>, Error> {
         self.skip_space();
         match self.byte() {
@@ -128,11 +130,10 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 self.skip_space();
             }
-            Some(_) if fields.first => {}
+            Some(_) if fields.first => fields.first = false,
             Some(_) => return Err(self.syntax("expected `,` or `}`")),
             None => return Err(self.syntax("the text ends inside an object")),
         }
-        fields.first = false;
         if self.byte() != Some(b'"') {
             return Err(self.syntax("expected a key in double quotes"));
         }
@@ -157,22 +158,25 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes a key that the caller does not know by number; refuses its second appearance.
+    #[inline]
     #[expect(clippy::ptr_arg, reason = "a borrowed key is kept without a copy")]
     pub fn unknown(&mut self, fields: &mut Fields<'a>, key: &Cow<'a, str>) -> Result<(), Error> {
-        let fresh = match &mut fields.many {
-            Some(many) => many.insert(key.clone()),
-            None => !self.keys[fields.base..].contains(key),
-        };
-        if !fresh {
-            return Err(self.duplicate(key));
-        }
-        if fields.many.is_none() {
-            self.keys.push(key.clone());
-            if self.keys.len() - fields.base == MANY_KEYS {
-                fields.many = Some(self.keys.drain(fields.base..).collect());
+        if let Cow::Borrowed(key) = *key
+            && fields.many.is_none()
+        {
+            let keys = &self.keys[fields.base..];
+            if keys.contains(&key) {
+                return Err(self.duplicate(key));
+            }
+            if keys.len() < MANY_KEYS {
+                self.keys.push(key);
+                return Ok(());
             }
         }
-        Ok(())
+        let many = fields
+            .many
+            .get_or_insert_with(|| self.keys.drain(fields.base..).map(Cow::Borrowed).collect());
+        if many.insert(key.clone()) { Ok(()) } else { Err(self.duplicate(key)) }
     }
 
     /// Passes over a member nobody asked for, still refusing what is refused everywhere.
@@ -385,6 +389,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string whose opening quote comes next.
+    #[inline]
     fn quoted(&mut self) -> Result<Cow<'a, str>, Error> {
         self.at += 1;
         let start = self.at;
@@ -394,6 +399,11 @@ impl<'a> Reader<'a> {
             self.at += 1;
             return Ok(Cow::Borrowed(text));
         }
+        self.quoted_with_escapes(start)
+    }
+
+    /// Goes on where the first plain run of a string has ended.
+    fn quoted_with_escapes(&mut self, start: usize) -> Result<Cow<'a, str>, Error> {
         let mut out = String::from(&self.text[start..self.at]);
         while self.byte() != Some(b'"') {
             out.push(self.escape()?);
@@ -471,27 +481,15 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
+    #[cold]
     fn syntax(&self, what: &'static str) -> Error {
         Error::syntax(self.at, what)
     }
 
+    #[cold]
     fn duplicate(&self, key: &str) -> Error {
         Error::syntax(self.at, "the key stands twice in its object").inside(key)
     }
-}
-
-/// Returns how many leading bytes need no look: no quote, no backslash, no control character.
-fn plain_prefix(bytes: &[u8]) -> usize {
-    let stops = |byte: u8| byte == b'"' || byte == b'\\' || byte < 0x20;
-    let mut length = 0;
-    // Sixteen at a time without an early exit, so that the compiler uses vector instructions.
-    for chunk in bytes.chunks_exact(16) {
-        if chunk.iter().fold(false, |stop, &byte| stop | stops(byte)) {
-            break;
-        }
-        length += 16;
-    }
-    length + bytes[length..].iter().position(|&byte| stops(byte)).unwrap_or(bytes.len() - length)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "range and fraction are checked first")]

@@ -1,6 +1,9 @@
 use proptest::prelude::*;
 
-use super::{Error, ErrorKind, MAX_DEPTH, Object, Raw, from_slice, from_str, to_string};
+use super::{
+    Error, ErrorKind, KeyCase, MAX_DEPTH, Object, Raw, ToJson, from_slice, from_str, to_string,
+    write_with,
+};
 
 #[track_caller]
 fn refused(text: &str) -> Error {
@@ -18,6 +21,8 @@ fn check(text: &str, path: &str, what: &str) {
 fn a_key_twice_in_one_object_is_refused() {
     check(r#"{"a":{"b":1,"b":2}}"#, "a.b", "the key stands twice in its object");
     check(r#"{"a":1,"\u0061":2}"#, "a", "the key stands twice in its object");
+    check(r#"{"\u0061":1,"a":2}"#, "a", "the key stands twice in its object");
+    check(r#"{"b":0,"\u0061":{"b":1},"b":2}"#, "b", "the key stands twice in its object");
     from_str::<Raw>(r#"[{"a":1},{"a":{"a":2}}]"#).unwrap();
 }
 
@@ -119,6 +124,21 @@ fn objects_can_be_taken_apart_and_changed() {
     assert_eq!(object.get("b").unwrap().as_str(), r#"{"c":[]}"#);
     assert_eq!(object.with("a", Raw::string("x")).as_str(), r#"{"a":"x","b":{"c":[]}}"#);
     assert_eq!(object.without("a").as_str(), r#"{"b":{"c":[]}}"#);
+}
+
+#[test]
+fn only_the_protocols_own_keys_change_their_spelling() {
+    let metadata = r#"{"someKey":{"innerKey":1}}"#;
+    let json = format!(
+        r#"{{"messageId":"m","role":"ROLE_USER","parts":[{{"text":"x","mediaType":"a/b"}}],"metadata":{metadata}}}"#
+    );
+    let message: crate::message::Message = from_str(&json).unwrap();
+    let snake = json.replace("messageId", "message_id").replace("mediaType", "media_type");
+    let written = write_with(|writer| {
+        writer.with_key_case(KeyCase::Snake, |writer| message.write(writer));
+    });
+    assert_eq!(written, snake);
+    assert_eq!(from_str(&snake), Ok(message));
 }
 
 fn json_value() -> impl Strategy<Value = serde_json::Value> {

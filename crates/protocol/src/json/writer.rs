@@ -1,11 +1,22 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::ToJson;
+use super::{ToJson, plain::plain_prefix};
 
 /// Writes JSON without white space.
 #[derive(Debug, Default)]
 pub struct Writer {
     out: String,
+    key_case: KeyCase,
+}
+
+/// How the keys of the protocol are spelled. Keys of somebody else's are never touched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyCase {
+    /// `contextId`
+    #[default]
+    Camel,
+    /// `context_id`
+    Snake,
 }
 
 /// The members of an object being written.
@@ -18,7 +29,14 @@ pub struct Members<'w> {
 impl Writer {
     /// Starts with nothing written.
     pub fn new() -> Self {
-        Self { out: String::with_capacity(512) }
+        Self { out: String::with_capacity(512), key_case: KeyCase::Camel }
+    }
+
+    /// Writes with the protocol's keys in another spelling.
+    pub fn with_key_case(&mut self, key_case: KeyCase, write: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.key_case, key_case);
+        write(self);
+        self.key_case = outer;
     }
 
     /// Returns what was written.
@@ -53,8 +71,10 @@ impl Writer {
     pub fn string(&mut self, text: &str) {
         self.out.push('"');
         let mut rest = text;
-        while let Some((at, byte)) = first_escaped(rest.as_bytes()) {
-            self.out.push_str(&rest[..at]);
+        loop {
+            let (plain, stop) = rest.split_at(plain_prefix(rest.as_bytes()));
+            self.out.push_str(plain);
+            let Some(&byte) = stop.as_bytes().first() else { break };
             match byte {
                 b'"' => self.out.push_str("\\\""),
                 b'\\' => self.out.push_str("\\\\"),
@@ -66,9 +86,8 @@ impl Writer {
                     let _ = write!(self.out, "\\u{byte:04x}");
                 }
             }
-            rest = &rest[at + 1..];
+            rest = &stop[1..];
         }
-        self.out.push_str(rest);
         self.out.push('"');
     }
 
@@ -76,6 +95,17 @@ impl Writer {
     pub(crate) fn plain(&mut self, text: &str) {
         self.out.push('"');
         self.out.push_str(text);
+        self.out.push('"');
+    }
+
+    fn snake_case(&mut self, key: &str) {
+        self.out.push('"');
+        for letter in key.chars() {
+            if letter.is_ascii_uppercase() {
+                self.out.push('_');
+            }
+            self.out.push(letter.to_ascii_lowercase());
+        }
         self.out.push('"');
     }
 
@@ -151,7 +181,10 @@ impl Members<'_> {
 
     fn key(&mut self, key: &str) -> &mut Writer {
         self.comma();
-        self.writer.plain(key);
+        match self.writer.key_case {
+            KeyCase::Camel => self.writer.plain(key),
+            KeyCase::Snake => self.writer.snake_case(key),
+        }
         self.writer.out.push(':');
         self.writer
     }
@@ -162,20 +195,6 @@ impl Members<'_> {
         }
         self.first = false;
     }
-}
-
-fn first_escaped(bytes: &[u8]) -> Option<(usize, u8)> {
-    let escaped = |byte: u8| byte == b'"' || byte == b'\\' || byte < 0x20;
-    let mut start = 0;
-    // Sixteen at a time without an early exit, so that the compiler uses vector instructions.
-    for chunk in bytes.chunks_exact(16) {
-        if chunk.iter().fold(false, |hit, &byte| hit | escaped(byte)) {
-            break;
-        }
-        start += 16;
-    }
-    let at = start + bytes[start..].iter().position(|&byte| escaped(byte))?;
-    Some((at, bytes[at]))
 }
 
 impl ToJson for str {

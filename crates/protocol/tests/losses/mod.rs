@@ -30,18 +30,19 @@ pub(crate) enum Said {
 impl Said {
     /// Reads a request from its form in A2A 1.0.
     pub(crate) fn request(operation: Operation, v1: &str) -> Self {
-        Self::Request(json::read_with(v1, |reader| Request::read(operation, reader)).unwrap())
+        let request = json::read_with(v1, |reader| Request::read(operation, reader));
+        Self::Request(request.expect("the text is a request of A2A 1.0"))
     }
 
     /// Reads an answer from its form in A2A 1.0.
     pub(crate) fn response(operation: Operation, v1: &str) -> Self {
         let response = json::read_with(v1, |reader| Response::read(operation, reader));
-        Self::Response(operation, response.unwrap())
+        Self::Response(operation, response.expect("the text is an answer of A2A 1.0"))
     }
 
     /// Reads an event from its form in A2A 1.0.
     pub(crate) fn event(v1: &str) -> Self {
-        Self::Event(json::from_str(v1).unwrap())
+        Self::Event(json::from_str(v1).expect("the text is an event of A2A 1.0"))
     }
 }
 

@@ -2,14 +2,21 @@
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
+use std::str::FromStr;
+
 use nuncio_protocol::{
-    ids::TaskId,
+    ids::{InvalidId, TaskId},
     message::{Message, Part},
     operation::{Request, Response, SendMessageRequest},
     task::{Artifact, SendMessageResponse, StreamResponse, Task, TaskStatus},
 };
 
 use crate::losses::Said;
+
+/// Makes an identifier of a short text.
+pub(crate) fn id<T: FromStr<Err = InvalidId>>(text: &str) -> T {
+    text.parse().expect("a short text is an identifier")
+}
 
 /// A request to send a message.
 pub(crate) fn send(said: &mut Said) -> Option<&mut SendMessageRequest> {
@@ -34,8 +41,10 @@ pub(crate) fn task_of_request(said: &mut Said) -> Option<&mut TaskId> {
 /// The tasks of an answer or event.
 pub(crate) fn tasks(said: &mut Said) -> Vec<&mut Task> {
     match said {
-        Said::Response(_, Response::SendMessage(SendMessageResponse::Task(task)))
-        | Said::Response(_, Response::Task(task))
+        Said::Response(
+            _,
+            Response::SendMessage(SendMessageResponse::Task(task)) | Response::Task(task),
+        )
         | Said::Event(StreamResponse::Task(task)) => vec![task],
         Said::Response(_, Response::Tasks(page)) => page.tasks.iter_mut().collect(),
         _ => Vec::new(),

@@ -30,12 +30,12 @@ fn call(method: &str) -> String {
 }
 
 #[track_caller]
-fn check(incoming: &Incoming<'_>, offered: &Offered, expected: WireForm) {
+fn check(incoming: &Incoming<'_>, offered: Offered, expected: WireForm) {
     assert_eq!(choose(incoming, offered), Ok(expected), "{incoming:?}");
 }
 
 #[track_caller]
-fn refused(incoming: &Incoming<'_>, offered: &Offered, form: WireForm, kind: ErrorKind) {
+fn refused(incoming: &Incoming<'_>, offered: Offered, form: WireForm, kind: ErrorKind) {
     let refused = choose(incoming, offered).expect_err("the request must be refused");
     assert_eq!((refused.form, refused.error.kind()), (form, kind), "{incoming:?}");
 }
@@ -43,33 +43,33 @@ fn refused(incoming: &Incoming<'_>, offered: &Offered, form: WireForm, kind: Err
 #[test]
 fn paths_of_a_dialect_decide_first() {
     let body = call("SendMessage");
-    check(&post("/a2a/tasks/send", Some("1.0"), "{}"), &ALL, WireForm::PocketPawHttp);
-    check(&get("/a2a/tasks/t1", None), &ALL, WireForm::PocketPawHttp);
-    check(&post("/a2a/nodes/research", None, &body), &ALL, WireForm::Upal);
-    check(&post("/workspaces/w1/a2a", None, &body), &ALL, WireForm::Molecule);
-    check(&get("/tasks/t1", None), &ALL, WireForm::MoleculeHttp);
-    check(&get("/tasks/t1", Some("1.0")), &ALL, WireForm::V1Http);
+    check(&post("/a2a/tasks/send", Some("1.0"), "{}"), ALL, WireForm::PocketPawHttp);
+    check(&get("/a2a/tasks/t1", None), ALL, WireForm::PocketPawHttp);
+    check(&post("/a2a/nodes/research", None, &body), ALL, WireForm::Upal);
+    check(&post("/workspaces/w1/a2a", None, &body), ALL, WireForm::Molecule);
+    check(&get("/tasks/t1", None), ALL, WireForm::MoleculeHttp);
+    check(&get("/tasks/t1", Some("1.0")), ALL, WireForm::V1Http);
 }
 
 #[test]
 fn a_dialect_that_is_off_is_not_there() {
     for path in ["/a2a/tasks/send", "/a2a/nodes/research", "/workspaces/w1/a2a"] {
-        refused(&post(path, None, "{}"), &ONLY_V1, WireForm::V1Http, ErrorKind::MethodNotFound);
+        refused(&post(path, None, "{}"), ONLY_V1, WireForm::V1Http, ErrorKind::MethodNotFound);
     }
     let upal = call("a2a.sendMessage");
-    check(&post("/", None, &upal), &Offered { upal: false, ..ALL }, WireForm::V03);
+    check(&post("/", None, &upal), Offered { upal: false, ..ALL }, WireForm::V03);
 }
 
 #[test]
 fn the_version_decides_before_the_body() {
     let body = call("SendMessage");
     for path in ["", "/", "/a2a", "/a2a/"] {
-        check(&post(path, Some("1.0"), &body), &ALL, WireForm::V1);
-        check(&post(path, Some("1.0.1"), &body), &ONLY_V1, WireForm::V1);
+        check(&post(path, Some("1.0"), &body), ALL, WireForm::V1);
+        check(&post(path, Some("1.0.1"), &body), ONLY_V1, WireForm::V1);
     }
-    check(&post("/", Some("0.3"), &call("message/send")), &ALL, WireForm::V03);
-    refused(&post("/", Some("99.0"), &body), &ALL, WireForm::V1, ErrorKind::VersionNotSupported);
-    refused(&post("/", Some("0.3"), &body), &ONLY_V1, WireForm::V1, ErrorKind::VersionNotSupported);
+    check(&post("/", Some("0.3"), &call("message/send")), ALL, WireForm::V03);
+    refused(&post("/", Some("99.0"), &body), ALL, WireForm::V1, ErrorKind::VersionNotSupported);
+    refused(&post("/", Some("0.3"), &body), ONLY_V1, WireForm::V1, ErrorKind::VersionNotSupported);
 }
 
 #[test]
@@ -77,25 +77,25 @@ fn a_method_of_another_version_than_the_header_is_refused_in_the_headers_form() 
     let v1 = call("SendMessage");
     let v03 = call("message/send");
     let kind = ErrorKind::VersionNotSupported;
-    refused(&post("/", Some("1.0"), &v03), &ALL, WireForm::V1, kind);
-    refused(&post("/", Some("0.3"), &v1), &ALL, WireForm::V03, kind);
+    refused(&post("/", Some("1.0"), &v03), ALL, WireForm::V1, kind);
+    refused(&post("/", Some("0.3"), &v1), ALL, WireForm::V03, kind);
 }
 
 #[test]
 fn an_unknown_method_is_left_to_the_form_that_the_header_implies() {
-    check(&post("/", Some("1.0"), &call("nonsense")), &ALL, WireForm::V1);
-    check(&post("/", Some("0.3"), &call("nonsense")), &ALL, WireForm::V03);
-    check(&post("/", None, &call("nonsense")), &ALL, WireForm::V03);
+    check(&post("/", Some("1.0"), &call("nonsense")), ALL, WireForm::V1);
+    check(&post("/", Some("0.3"), &call("nonsense")), ALL, WireForm::V03);
+    check(&post("/", None, &call("nonsense")), ALL, WireForm::V03);
 }
 
 #[test]
 fn without_version_the_body_decides() {
-    check(&post("/", None, &call("message/send")), &ALL, WireForm::V03);
-    check(&post("/", Some(""), &call("message/send")), &ALL, WireForm::V03);
-    check(&post("/", None, &call("a2a.sendMessage")), &ALL, WireForm::Upal);
-    check(&post("/a2a", None, r#"{"capability":"x","payload":{}}"#), &ALL, WireForm::Opportunity);
+    check(&post("/", None, &call("message/send")), ALL, WireForm::V03);
+    check(&post("/", Some(""), &call("message/send")), ALL, WireForm::V03);
+    check(&post("/", None, &call("a2a.sendMessage")), ALL, WireForm::Upal);
+    check(&post("/a2a", None, r#"{"capability":"x","payload":{}}"#), ALL, WireForm::Opportunity);
     let backwards = r#"{"params":{"method":"GetTask"},"method":"tasks/get","jsonrpc":"2.0"}"#;
-    check(&post("/", None, backwards), &ALL, WireForm::V03);
+    check(&post("/", None, backwards), ALL, WireForm::V03);
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn slash_methods_get_the_configured_writer_never_a_guessed_one() {
         (Legacy::PocketPaw, WireForm::PocketPaw),
     ] {
         let offered = Offered { legacy: Some(legacy), ..ALL };
-        check(&post("/", None, &call("message/send")), &offered, form);
-        check(&post("/", Some("0.3"), &call("tasks/get")), &offered, form);
+        check(&post("/", None, &call("message/send")), offered, form);
+        check(&post("/", Some("0.3"), &call("tasks/get")), offered, form);
     }
 }
 
@@ -117,22 +117,22 @@ fn a_1_0_call_without_version_is_refused_unless_we_are_lenient() {
     let kind = ErrorKind::VersionNotSupported;
     let body = call("SendMessage");
     for offered in [ALL, ONLY_V1] {
-        refused(&post("/", None, &body), &offered, WireForm::V1, kind);
-        check(&post("/", None, &body), &Offered { lenient: true, ..offered }, WireForm::V1);
-        refused(&post("/message:send", None, "{}"), &offered, WireForm::V1Http, kind);
+        refused(&post("/", None, &body), offered, WireForm::V1, kind);
+        check(&post("/", None, &body), Offered { lenient: true, ..offered }, WireForm::V1);
+        refused(&post("/message:send", None, "{}"), offered, WireForm::V1Http, kind);
         let lenient = Offered { lenient: true, ..offered };
-        check(&post("/message:send", None, "{}"), &lenient, WireForm::V1Http);
+        check(&post("/message:send", None, "{}"), lenient, WireForm::V1Http);
     }
 }
 
 #[test]
 fn paths_below_v1_are_of_0_3_unless_the_version_says_otherwise() {
     for path in ["/v1/message:send", "/v1/tasks/t1:cancel", "/v1/card"] {
-        check(&post(path, None, "{}"), &ALL, WireForm::V03Http);
-        check(&post(path, Some("0.3"), "{}"), &ALL, WireForm::V03Http);
-        check(&post(path, Some("1.0"), "{}"), &ALL, WireForm::V1Http);
+        check(&post(path, None, "{}"), ALL, WireForm::V03Http);
+        check(&post(path, Some("0.3"), "{}"), ALL, WireForm::V03Http);
+        check(&post(path, Some("1.0"), "{}"), ALL, WireForm::V1Http);
         let kind = ErrorKind::VersionNotSupported;
-        refused(&post(path, None, "{}"), &ONLY_V1, WireForm::V1Http, kind);
+        refused(&post(path, None, "{}"), ONLY_V1, WireForm::V1Http, kind);
     }
 }
 
@@ -141,22 +141,22 @@ fn grpc_names_its_version_in_the_path() {
     let v1 = "/lf.a2a.v1.A2AService/GetTask";
     let v03 = "/a2a.v1.A2AService/GetTask";
     let kind = ErrorKind::VersionNotSupported;
-    check(&post(v1, None, ""), &ALL, WireForm::V1Grpc);
-    check(&post(v1, Some("1.0"), ""), &ALL, WireForm::V1Grpc);
-    check(&post(v03, Some("0.3"), ""), &ALL, WireForm::V03Grpc);
-    check(&post(v03, None, ""), &ALL, WireForm::V03Grpc);
-    refused(&post(v1, Some("0.3"), ""), &ALL, WireForm::V1Grpc, kind);
-    refused(&post(v03, Some("1.0"), ""), &ALL, WireForm::V03Grpc, kind);
-    refused(&post(v03, None, ""), &ONLY_V1, WireForm::V03Grpc, kind);
+    check(&post(v1, None, ""), ALL, WireForm::V1Grpc);
+    check(&post(v1, Some("1.0"), ""), ALL, WireForm::V1Grpc);
+    check(&post(v03, Some("0.3"), ""), ALL, WireForm::V03Grpc);
+    check(&post(v03, None, ""), ALL, WireForm::V03Grpc);
+    refused(&post(v1, Some("0.3"), ""), ALL, WireForm::V1Grpc, kind);
+    refused(&post(v03, Some("1.0"), ""), ALL, WireForm::V03Grpc, kind);
+    refused(&post(v03, None, ""), ONLY_V1, WireForm::V03Grpc, kind);
 }
 
 #[test]
 fn an_unreadable_body_gets_the_form_that_the_version_implies() {
     for body in ["", "{", "[]", "7", r#"{"method":7}"#] {
-        check(&post("/", Some("1.0"), body), &ALL, WireForm::V1);
-        check(&post("/", None, body), &ALL, WireForm::V03);
-        check(&post("/", None, body), &ONLY_V1, WireForm::V1);
+        check(&post("/", Some("1.0"), body), ALL, WireForm::V1);
+        check(&post("/", None, body), ALL, WireForm::V03);
+        check(&post("/", None, body), ONLY_V1, WireForm::V1);
         let opportunity = Incoming { capability_version: Some("1.0"), ..post("/", None, body) };
-        check(&opportunity, &ALL, WireForm::Opportunity);
+        check(&opportunity, ALL, WireForm::Opportunity);
     }
 }

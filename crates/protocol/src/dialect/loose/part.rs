@@ -146,7 +146,8 @@ fn check_discriminator(value: &str, content: &Content) -> Result<(), Error> {
 /// Reads the `data` member of the protobuf form of 0.3: an object that holds the data.
 fn nested_data(reader: &mut Reader<'_>) -> Result<Raw, Error> {
     let object = reader.raw_object()?;
-    Ok(object.get("data").filter(|data| data.as_object().is_some()).unwrap_or(object.into_raw()))
+    let inner = object.get("data").filter(|data| data.as_object().is_some());
+    Ok(inner.unwrap_or_else(|| object.into_raw()))
 }
 
 /// Takes a value out of the object it was wrapped in because it is none itself.

@@ -202,8 +202,103 @@ fn what_must_be_there_is_named() {
         missing(r#"{"message":{"messageId":"m","parts":[]}}"#),
         "`message.role`: is required"
     );
+}
+
+#[test]
+fn parts_left_out_are_none() {
+    for parts in ["", r#","parts":null"#, r#","parts":[]"#] {
+        let json = format!(r#"{{"messageId":"m","role":"user"{parts}}}"#);
+        let message = read_with(&json, |reader| Loose::default().message(reader)).unwrap();
+        assert!(message.parts.is_empty());
+        let json = format!(r#"{{"artifactId":"a"{parts}}}"#);
+        let artifact = read_with(&json, |reader| Loose::default().artifact(0, reader)).unwrap();
+        assert!(artifact.parts.is_empty());
+    }
+}
+
+#[track_caller]
+fn wrapped(json: &str) -> Result<StreamResponse, Error> {
+    read_with(json, |reader| Loose::default().wrapped_event(reader))
+}
+
+#[test]
+fn events_are_read_bare_and_wrapped() {
+    let update = r#"{"taskId":"t","contextId":"c","status":{"state":"working"}}"#;
+    for json in [
+        update.to_owned(),
+        format!(r#"{{"statusUpdate":{update}}}"#),
+        format!(r#"{{"task":null,"status_update":{update}}}"#),
+    ] {
+        assert!(matches!(wrapped(&json), Ok(StreamResponse::StatusUpdate(_))), "{json}");
+    }
+    let message = r#"{"messageId":"m","role":"ROLE_AGENT","content":[]}"#;
+    let json = format!(r#"{{"msg":{message}}}"#);
+    assert!(matches!(wrapped(&json), Ok(StreamResponse::Message(_))));
+    let both = format!(r#"{{"message":{message},"statusUpdate":{update}}}"#);
     assert_eq!(
-        missing(r#"{"message":{"messageId":"m","role":"user"}}"#),
-        "`message.parts`: is required"
+        wrapped(&both).unwrap_err().to_string(),
+        "`statusUpdate`: stands beside another event"
     );
+    assert!(wrapped(r#"{"task":null}"#).is_err());
+    assert_eq!(
+        wrapped(r#"{"task":{"id":"t","status":{}}}"#).unwrap_err().path(),
+        "task.status.state"
+    );
+}
+
+#[test]
+fn only_a_task_or_a_message_answers_a_message() {
+    let answer = |json| read_with(json, |reader| Loose::default().answer(reader));
+    assert!(answer(r#"{"kind":"task","id":"t","status":{"state":"working"}}"#).is_ok());
+    let event = answer(r#"{"taskId":"t","status":{"state":"working"}}"#);
+    assert_eq!(event.unwrap_err().what(), "is an event; expected a task or a message");
+}
+
+#[test]
+fn webhooks_are_read_with_their_task_in_every_form() {
+    let whole = r#"{"tenant":"x","id":"c","taskId":"t","url":"u","token":"s"}"#;
+    assert_eq!(to_string(&read_with(whole, read_task_push_config).unwrap()), whole);
+    let flat = r#"{"id":"c","taskId":"t","url":"u"}"#;
+    for json in [
+        flat,
+        r#"{"taskId":"t","pushNotificationConfig":{"id":"c","url":"u"}}"#,
+        r#"{"name":"tasks/t/pushNotificationConfigs/c","pushNotificationConfig":{"url":"u"}}"#,
+        r#"{"name":"tasks/t/pushNotificationConfigs/c","push_notification_config":{"id":"c","url":"u"}}"#,
+        r#"{"parent":"tasks/t","configId":"c","config":{"pushNotificationConfig":{"url":"u"}}}"#,
+        r#"{"parent":"tasks/t","config_id":"c","config":{"name":"","pushNotificationConfig":{"id":"c","url":"u"}}}"#,
+    ] {
+        let config = read_with(json, read_task_push_config).unwrap();
+        assert_eq!(to_string(&config), flat, "{json}");
+    }
+    let page = read_with(&format!("[{flat}]"), read_push_configs).unwrap();
+    assert_eq!(read_with(&format!(r#"{{"configs":[{flat}]}}"#), read_push_configs).unwrap(), page);
+    assert_eq!(page.configs.len(), 1);
+    assert!(read_with("null", read_push_configs).unwrap().configs.is_empty());
+    assert!(read_with("{}", read_push_configs).unwrap().configs.is_empty());
+}
+
+#[test]
+fn a_webhook_that_contradicts_its_name_is_refused() {
+    for (json, path) in [
+        (r#"{"taskId":"x","name":"tasks/t","pushNotificationConfig":{"url":"u"}}"#, "name"),
+        (
+            r#"{"name":"tasks/t/pushNotificationConfigs/x","pushNotificationConfig":{"id":"c","url":"u"}}"#,
+            "name",
+        ),
+        (r#"{"parent":"tasks/x","config":{"taskId":"t","url":"u"}}"#, "parent"),
+        (r#"{"configId":"x","config":{"id":"c","url":"u"}}"#, "configId"),
+        (r#"{"taskId":"t","pushNotificationConfig":{}}"#, "pushNotificationConfig.url"),
+        (r#"{"taskId":"t","pushNotificationConfig":null}"#, "pushNotificationConfig"),
+    ] {
+        assert_eq!(read_with(json, read_task_push_config).unwrap_err().path(), path, "{json}");
+    }
+}
+
+#[test]
+fn a_page_of_tasks_may_be_a_bare_list() {
+    let tasks = r#"[{"id":"t","status":{"state":"working"}}]"#;
+    let read = |json: &str| read_with(json, |reader| Loose::default().tasks(reader)).unwrap();
+    let page = read(&format!(r#"{{"tasks":{tasks},"next_page_token":"n","totalSize":9}}"#));
+    assert_eq!((page.next_page_token.as_str(), page.total_size), ("n", 9));
+    assert_eq!(read(tasks).tasks, page.tasks);
 }
