@@ -1,5 +1,6 @@
 //! What is lost on the way through gRPC (T-02).
 
+mod forget;
 mod grpc_v03_losses;
 mod losses;
 mod model;

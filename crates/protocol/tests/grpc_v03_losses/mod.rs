@@ -4,10 +4,10 @@ use nuncio_protocol::{
     card::{AgentCard, AgentInterface, OAuthFlows, SecurityScheme},
     message::{Content, Part},
     operation::{Operation, Request, Response, SendMessageConfiguration},
-    push::TaskPushNotificationConfig,
 };
 
 use crate::{
+    forget,
     losses::{Loss, Said},
     open_json::{BIG_INTEGERS, JSON_SPELLING},
     walk,
@@ -19,23 +19,18 @@ pub(crate) const LOSSES: &[Loss] = &[
     JSON_SPELLING,
     Loss {
         id: "tenant",
-        forget: forget_tenant,
-        witness: || Said::request(Operation::GetTask, r#"{"tenant":"a","id":"t"}"#),
-    },
-    Loss {
-        id: "webhook-tenant",
-        forget: forget_tenant_of_webhooks,
+        forget: forget::tenant,
         witness: || {
-            let webhooks = r#"{"configs":[{"tenant":"a","url":"u"}]}"#;
-            Said::response(Operation::ListTaskPushNotificationConfigs, webhooks)
+            let webhook = r#""taskPushNotificationConfig":{"tenant":"b","url":"u"}"#;
+            forget::send(&format!(r#""tenant":"a","configuration":{{{webhook}}}"#), "")
         },
     },
     Loss {
         id: "webhook-task",
-        forget: forget_task_of_wished_webhook,
+        forget: forget::webhook_task,
         witness: || wish(r#""taskPushNotificationConfig":{"taskId":"t","url":"u"}"#),
     },
-    Loss { id: "no-configuration", forget: wish_nothing, witness: || send(MESSAGE) },
+    Loss { id: "no-configuration", forget: wish_nothing, witness: || forget::send("", "") },
     Loss {
         id: "history-length-0",
         forget: forget_length_0,
@@ -61,7 +56,7 @@ pub(crate) const LOSSES: &[Loss] = &[
     },
     Loss {
         id: "text-media-type",
-        forget: |said| walk::each_part(said, forget_file_members),
+        forget: forget::part_names,
         witness: || {
             let file = r#""filename":"f","mediaType":"m""#;
             message(&format!(r#""parts":[{{"text":"x",{file}}},{{"data":{{}},{file}}}]"#))
@@ -150,16 +145,9 @@ pub(crate) const LOSSES: &[Loss] = &[
     },
 ];
 
-const MESSAGE: &str = r#""message":{"messageId":"m","role":1,"parts":[{"text":"x"}]}"#;
-
-/// A request to send a message, of these members.
-fn send(members: &str) -> Said {
-    Said::request(Operation::SendMessage, &format!("{{{members}}}"))
-}
-
 /// A request to send a message, with these wishes.
 fn wish(wishes: &str) -> Said {
-    send(&format!(r#"{MESSAGE},"configuration":{{{wishes}}}"#))
+    forget::send(&format!(r#""configuration":{{{wishes}}}"#), "")
 }
 
 /// A message on a stream, with these members more.
@@ -199,33 +187,6 @@ fn scheme(flows: &str) -> Said {
     ))
 }
 
-fn forget_tenant(said: &mut Said) {
-    if let Said::Request(request) = said {
-        request.set_tenant(None);
-    }
-}
-
-fn forget_tenant_of_webhooks(said: &mut Said) {
-    let webhooks: &mut [TaskPushNotificationConfig] = match said {
-        Said::Response(_, Response::PushConfig(webhook)) => std::slice::from_mut(webhook),
-        Said::Response(_, Response::PushConfigs(page)) => &mut page.configs,
-        said => wished_webhook(said).map(std::slice::from_mut).unwrap_or_default(),
-    };
-    for webhook in webhooks {
-        webhook.tenant = None;
-    }
-}
-
-fn forget_task_of_wished_webhook(said: &mut Said) {
-    if let Some(webhook) = wished_webhook(said) {
-        webhook.task_id = None;
-    }
-}
-
-fn wished_webhook(said: &mut Said) -> Option<&mut TaskPushNotificationConfig> {
-    wishes(said)?.task_push_notification_config.as_mut()
-}
-
 fn wishes(said: &mut Said) -> Option<&mut SendMessageConfiguration> {
     walk::send(said)?.configuration.as_mut()
 }
@@ -243,13 +204,6 @@ fn forget_length_0(said: &mut Said) {
     };
     if let Some(length) = length {
         length.take_if(|length| *length == 0);
-    }
-}
-
-fn forget_file_members(part: &mut Part) {
-    if let Content::Text(_) | Content::Data(_) = part.content {
-        part.filename.clear();
-        part.media_type.clear();
     }
 }
 
