@@ -1,8 +1,10 @@
 //! What every reader must stand, whatever the bytes: one function a reader.
 //!
 //! The fuzz targets call these, and a plain test calls them with the corpus. Beside not
-//! panicking they assert: what was read can be written, is strict JSON then, and means the
-//! same when it is read again.
+//! panicking they assert: what was read can be written, is strict JSON then (if it is not
+//! gRPC), and means the same when it is read again.
+
+mod grpc;
 
 use nuncio_protocol::{
     dialect::{
@@ -41,6 +43,8 @@ pub const READERS: &[(&str, fn(&[u8]))] = &[
     ("upal", |bytes| json_rpc(&Upal, bytes)),
     ("pocketpaw", |bytes| json_rpc(&PocketPaw, bytes)),
     ("pocketpaw_http", |bytes| http(&PocketPawHttp, bytes)),
+    ("grpc_v1", grpc::read_v1),
+    ("grpc_v03", grpc::read_v03),
 ];
 
 /// Runs one reader, known by name.

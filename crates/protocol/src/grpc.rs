@@ -1,9 +1,10 @@
 //! The protobuf messages and gRPC services of A2A, and what they mean in our own model.
 //!
-//! Each message of [`v1`] and [`v03`] is made from its type of the model with `From`, and read
-//! into it with `TryFrom`, whose [`json::Error`](crate::json::Error) names the offending field
-//! as the JSON readers do. Where the model and a message agree, the two directions come from
-//! one table; see the files beside this one.
+//! Each message of [`v1`] and [`v03`] is made from its type of the model with `From`, or with
+//! `TryFrom` if not all of the type can be said, and read into it with `TryFrom`, whose
+//! [`json::Error`](crate::json::Error) names the offending field as the JSON readers do. Where
+//! the model and a message agree, the two directions come from one table; see the files beside
+//! this one.
 //!
 //! ```
 //! use nuncio_protocol::{
@@ -26,38 +27,23 @@
 //!
 //! # What gets lost
 //!
-//! The model survives the way to protobuf and back, but for this. In every version:
+//! The way to protobuf and back loses what the rows of gRPC in `docs/reference/translation.md`
+//! say, and nothing else of what protobuf can carry. It cannot carry:
 //!
-//! | what | becomes |
-//! |---|---|
-//! | numbers in `data`, `metadata` and other open-ended JSON | doubles: integers beyond 2^53 are rounded, `1.0` becomes `1` |
-//! | objects and texts in the same | sorted by key; without needless escapes |
-//! | nesting beyond about 30 levels | written, but protobuf decoders refuse it |
-//! | an empty text where one is required | absent, and so refused |
-//! | `ErrorKind::Other`, and kinds with a reason of their own | the kind that the gRPC code suggests |
-//! | error details of other types | `google.protobuf.Struct` when written; type and base64 when read |
+//! - Objects and lists that nest beyond about 30 levels. They are written, but decoders of
+//!   protobuf refuse them.
+//! - An empty text where one is required: it is absent, and so refused.
+//! - In 0.3: `ListTasks`, the card of an agent that does not speak 0.3, and the name of a task
+//!   whose id holds `/pushNotificationConfigs/` or ends so. These are refused.
 //!
-//! In 0.3 also:
+//! What peers send is kept but for this:
 //!
-//! | what | becomes |
-//! |---|---|
-//! | `tenant`, `referenceTaskIds`, metadata of a cancellation | nothing |
-//! | file name and media type of text and data | nothing |
-//! | data that is no object | itself again, wrapped under way; metadata of it that is empty, nothing |
-//! | a `data_part_compat` of one's own in the metadata of data | the mark of wrapped data, and so nothing |
-//! | `historyLength` of 0, which means none | unset, which means all |
-//! | no `configuration` | an empty one: it says whether to wait |
-//! | the second and further `authentication.schemes` (reading) | nothing |
-//! | `final` of a status update (reading) | nothing; ask [`v03::StreamResponse::end`] |
-//! | `ListTasks` | there is no such operation |
-//! | interfaces of a card that do not speak 0.3, or have no URL, or repeat the first | nothing |
-//! | tenants and versions of the other interfaces | none, and `0.3` |
-//! | capabilities said to be missing | capabilities not mentioned |
-//! | empty `documentationUrl` or `iconUrl` | none |
-//! | `pkceRequired` | nothing |
-//! | an OAuth scheme for devices | a scheme without flow, and so nothing when read |
-//! | signatures of a card | nothing: they cover another form |
-//! | a task whose id holds `/pushNotificationConfigs/` | cannot be named |
+//! - The kind of an error is the one of its reason. If nobody knows that, the code decides; so
+//!   does it for [`ErrorKind::Other`](crate::error::ErrorKind::Other), which no code is like.
+//! - Details of an error that are of unknown type are kept as type and base64, and passed on as
+//!   `google.protobuf.Struct`.
+//! - In 0.3 only the first of the `schemes` that a webhook authenticates with is kept, and
+//!   `final` of a status update is known to [`v03::StreamResponse::end`] alone.
 //!
 //! The code of the messages is generated from `proto/` by `cargo run -p xtask -- generate` and
 //! committed, so that no build needs `protoc`. There is no transport here. A client wraps any

@@ -93,6 +93,19 @@ fn a_reason_of_a_peers_own_is_kept() {
     assert_eq!((error.kind(), error.reason()), (ErrorKind::UnsupportedOperation, "ODD"));
 }
 
+/// Else the kind would change when the error is passed on.
+#[test]
+fn a_reason_of_a_peers_own_does_not_hide_one_we_know() {
+    let [known, odd] = ["PUSH_NOTIFICATION_NOT_SUPPORTED", "ODD"].map(error_info);
+    for details in [vec![known.clone(), odd.clone()], vec![odd, known]] {
+        let error = Error::from_rpc(&rpc::Status { code: 9, message: String::new(), details });
+        assert_eq!(
+            (error.kind(), error.reason()),
+            (ErrorKind::PushNotificationNotSupported, "PUSH_NOTIFICATION_NOT_SUPPORTED")
+        );
+    }
+}
+
 /// Documented: a JSON-RPC code of a peer's own has no place in gRPC.
 #[test]
 fn codes_of_a_peers_own_become_internal_errors() {

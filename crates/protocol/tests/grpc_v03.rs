@@ -7,7 +7,10 @@ use nuncio_protocol::{
     ids::{PushConfigId, TaskId},
     json::{Error, Object, Raw},
     message::{Message, Part},
-    operation::{GetTaskRequest, Request, SendMessageConfiguration, SendMessageRequest},
+    operation::{
+        GetTaskPushNotificationConfigRequest, GetTaskRequest, Request, SendMessageConfiguration,
+        SendMessageRequest,
+    },
     push::{AuthenticationInfo, TaskPushNotificationConfig},
     state::TaskState,
     task::{StreamResponse, TaskStatus, TaskStatusUpdateEvent},
@@ -29,7 +32,14 @@ fn tasks_are_asked_for_by_name() {
     assert_eq!(get("tasks/t1").unwrap(), "t1");
     assert_eq!(get("tasks/a/b").unwrap(), "a/b");
     refused(get(""), "`name`: is required");
-    for bad in ["t1", "/tasks/t1", "task/t1", "tasks", "tasks/t/pushNotificationConfigs/c"] {
+    for bad in [
+        "t1",
+        "/tasks/t1",
+        "task/t1",
+        "tasks",
+        "tasks/t/pushNotificationConfigs",
+        "tasks/t/pushNotificationConfigs/c",
+    ] {
         refused(get(bad), "`name`: expected `tasks/{task}`");
     }
     refused(get("tasks/"), "`name`: an identifier has 1 to 256 bytes, this has 0");
@@ -50,11 +60,42 @@ fn webhooks_are_asked_for_by_name() {
     assert_eq!(get("tasks/t/pushNotificationConfigs/c").unwrap(), "t c");
     assert_eq!(get("tasks/t/u/pushNotificationConfigs/c/d").unwrap(), "t/u c/d");
     refused(get(""), "`name`: is required");
-    for bad in ["tasks/t", "tasks/t/pushNotificationConfigs", "tasks/t/pushnotificationconfigs/c"] {
+    for bad in ["tasks/t", "tasks/t/pushnotificationconfigs/c"] {
         refused(get(bad), "`name`: expected `tasks/{task}/pushNotificationConfigs/{config}`");
     }
-    for bad in ["tasks/t/pushNotificationConfigs/", "tasks//pushNotificationConfigs/c"] {
+    for bad in [
+        "tasks/t/pushNotificationConfigs",
+        "tasks/t/pushNotificationConfigs/",
+        "tasks//pushNotificationConfigs/c",
+    ] {
         refused(get(bad), "`name`: an identifier has 1 to 256 bytes, this has 0");
+    }
+}
+
+/// Else `a/pushNotificationConfigs/b` would be asked for as the webhook `b` of a task `a`.
+#[test]
+fn a_task_that_reads_as_a_webhook_is_not_asked_for() {
+    const WHY: &str = "reads as the name of a webhook in A2A 0.3; ask in 1.0";
+    for (task, has_name) in [
+        ("a/pushNotificationConfigs/b", false),
+        ("a/pushNotificationConfigs/", false),
+        ("a/pushNotificationConfigs", false),
+        ("pushNotificationConfigs/b", true),
+        ("a/pushNotificationConfigsOf/b", true),
+    ] {
+        let task_id: TaskId = task.parse().unwrap();
+        let id: PushConfigId = "c".parse().unwrap();
+        let get = GetTaskRequest { tenant: None, id: task_id.clone(), history_length: None };
+        let config = GetTaskPushNotificationConfigRequest { tenant: None, task_id, id };
+        let get = v03::GetTaskRequest::try_from(get).map(|get| get.name);
+        let config = v03::GetTaskPushNotificationConfigRequest::try_from(config);
+        if has_name {
+            assert_eq!(get.unwrap(), format!("tasks/{task}"));
+            assert_eq!(config.unwrap().name, format!("tasks/{task}/pushNotificationConfigs/c"));
+        } else {
+            refused(get, &format!("`id`: {WHY}"));
+            refused(config, &format!("`taskId`: {WHY}"));
+        }
     }
 }
 
@@ -110,6 +151,7 @@ fn the_name_of_a_webhook_may_be_incomplete_in_an_answer() {
     };
     assert_eq!(read("tasks/t/pushNotificationConfigs/c").unwrap(), "t c");
     assert_eq!(read("tasks/t/pushNotificationConfigs/").unwrap(), "t -");
+    assert_eq!(read("tasks/t/pushNotificationConfigs").unwrap(), "t -");
     assert_eq!(read("tasks/t").unwrap(), "t -");
     assert_eq!(read("").unwrap(), "- -");
     refused(read("t"), "`name`: expected `tasks/{task}/pushNotificationConfigs/{config}`");
@@ -291,6 +333,8 @@ fn the_interfaces_of_a_card_become_one_list() {
     );
     assert_eq!(read("u", "", vec![interface("u", "JSONRPC")]), ["JSONRPC u"]);
     assert_eq!(read("", "", vec![interface("v", "GRPC")]), ["GRPC v"]);
+    assert_eq!(read("", "", vec![interface("v", ""), interface("v", "")]), ["JSONRPC v"]);
+    assert_eq!(read("u", "GRPC", vec![interface("", "GRPC")]), ["GRPC u"]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Agent cards of 0.3, where they differ from those of 1.0.
 
+use std::iter;
+
 use super::{
     mirror::{needs_one_of, read_inside, read_list, read_optional, read_text, write_list},
     v03,
@@ -14,7 +16,7 @@ use crate::{
     version::Version,
 };
 
-/// The transport of a card that names none.
+/// The transport of an interface that names none.
 const DEFAULT_TRANSPORT: &str = "JSONRPC";
 
 impl TryFrom<AgentCard> for v03::AgentCard {
@@ -127,25 +129,26 @@ fn speaks_v03(interface: &AgentInterface) -> bool {
             .is_some_and(|version| (Version::V0_3..Version::V1_0).contains(&version))
 }
 
-/// Makes one list of the preferred interface and the others, which may repeat it.
+/// Makes one list of the preferred interface and the others, which may repeat it. What has no
+/// URL is no interface.
 fn read_interfaces(
-    mut preferred: v03::AgentInterface,
+    preferred: v03::AgentInterface,
     others: Vec<v03::AgentInterface>,
 ) -> Vec<AgentInterface> {
-    if preferred.transport.is_empty() {
-        preferred.transport = DEFAULT_TRANSPORT.into();
-    }
-    let others: Vec<_> = others.into_iter().filter(|other| *other != preferred).collect();
-    let preferred = Some(preferred).filter(|preferred| !preferred.url.is_empty());
-    let interfaces = preferred.into_iter().chain(others);
-    interfaces
-        .map(|interface| AgentInterface {
+    let interfaces = iter::once(preferred).chain(others);
+    let mut interfaces =
+        interfaces.filter(|interface| !interface.url.is_empty()).map(|interface| AgentInterface {
             url: interface.url,
-            protocol_binding: interface.transport,
+            protocol_binding: match interface.transport.as_str() {
+                "" => DEFAULT_TRANSPORT.to_owned(),
+                _ => interface.transport,
+            },
             tenant: None,
             protocol_version: Version::V0_3.to_string(),
-        })
-        .collect()
+        });
+    let first = interfaces.next();
+    let others: Vec<_> = interfaces.filter(|other| Some(other) != first.as_ref()).collect();
+    first.into_iter().chain(others).collect()
 }
 
 impl From<AgentSkill> for v03::AgentSkill {

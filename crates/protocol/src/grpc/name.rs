@@ -1,7 +1,8 @@
 //! The resource names of A2A 0.3.
 //!
-//! Identifiers are opaque and may hold a slash. Only a task whose identifier holds
-//! `/pushNotificationConfigs/` cannot be named.
+//! Identifiers are opaque and may hold a slash. Only a task whose identifier would read as the
+//! name of a webhook, because it holds `/pushNotificationConfigs/` or ends so, has no name. To
+//! write one all the same would name the webhook of another task.
 
 use std::str::FromStr;
 
@@ -13,14 +14,25 @@ use crate::{
 const TASKS: &str = "tasks/";
 const CONFIGS: &str = "/pushNotificationConfigs/";
 
-/// Writes `tasks/{task}`.
-pub(super) fn task_name(task: &TaskId) -> String {
-    format!("{TASKS}{task}")
+/// Writes `tasks/{task}`, given the field in which the model keeps the task.
+pub(super) fn task_name(task: &TaskId, field: &str) -> Result<String, Error> {
+    let name = format!("{TASKS}{task}");
+    match split(&name) {
+        Some((_, None)) => Ok(name),
+        _ => {
+            Err(Error::shape("reads as the name of a webhook in A2A 0.3; ask in 1.0").inside(field))
+        }
+    }
 }
 
-/// Writes `tasks/{task}/pushNotificationConfigs/{config}`.
-pub(super) fn config_name(task: &TaskId, config: &PushConfigId) -> String {
-    format!("{TASKS}{task}{CONFIGS}{config}")
+/// Writes `tasks/{task}/pushNotificationConfigs/{config}`, given the field in which the model
+/// keeps the task.
+pub(super) fn config_name(
+    task: &TaskId,
+    config: &PushConfigId,
+    field: &str,
+) -> Result<String, Error> {
+    Ok(task_name(task, field)? + CONFIGS + config.as_str())
 }
 
 /// Reads `tasks/{task}` from a field.
@@ -60,11 +72,14 @@ pub(super) fn read_partial_config_name(
     }
 }
 
-/// Splits a name into task and webhook.
+/// Splits a name into task and webhook, which may be left out, its slash included.
 fn split(name: &str) -> Option<(&str, Option<&str>)> {
     let rest = name.strip_prefix(TASKS)?;
-    Some(match rest.split_once(CONFIGS) {
-        Some((task, config)) => (task, Some(config)),
+    if let Some((task, config)) = rest.split_once(CONFIGS) {
+        return Some((task, Some(config)));
+    }
+    Some(match rest.strip_suffix(CONFIGS.trim_end_matches('/')) {
+        Some(task) => (task, Some("")),
         None => (rest, None),
     })
 }

@@ -1,7 +1,7 @@
 //! Requests and pages.
 
 use super::{
-    mirror::{mirror, read_list, read_optional, read_required, write_list},
+    mirror::{mirror, read_list, read_optional, read_required},
     name::{config_name, read_config_name, read_task_name, task_name},
     v1, v03,
 };
@@ -174,12 +174,14 @@ impl TryFrom<v03::SendMessageConfiguration> for SendMessageConfiguration {
     }
 }
 
-impl From<GetTaskRequest> for v03::GetTaskRequest {
-    fn from(request: GetTaskRequest) -> Self {
-        Self {
-            name: task_name(&request.id),
+impl TryFrom<GetTaskRequest> for v03::GetTaskRequest {
+    type Error = Error;
+
+    fn try_from(request: GetTaskRequest) -> Result<Self, Error> {
+        Ok(Self {
+            name: task_name(&request.id, "id")?,
             history_length: request.history_length.unwrap_or_default(),
-        }
+        })
     }
 }
 
@@ -200,9 +202,11 @@ fn read_history_length(length: i32) -> Option<i32> {
     Some(length).filter(|length| *length != 0)
 }
 
-impl From<CancelTaskRequest> for v03::CancelTaskRequest {
-    fn from(request: CancelTaskRequest) -> Self {
-        Self { name: task_name(&request.id) }
+impl TryFrom<CancelTaskRequest> for v03::CancelTaskRequest {
+    type Error = Error;
+
+    fn try_from(request: CancelTaskRequest) -> Result<Self, Error> {
+        Ok(Self { name: task_name(&request.id, "id")? })
     }
 }
 
@@ -214,9 +218,11 @@ impl TryFrom<v03::CancelTaskRequest> for CancelTaskRequest {
     }
 }
 
-impl From<SubscribeToTaskRequest> for v03::TaskSubscriptionRequest {
-    fn from(request: SubscribeToTaskRequest) -> Self {
-        Self { name: task_name(&request.id) }
+impl TryFrom<SubscribeToTaskRequest> for v03::TaskSubscriptionRequest {
+    type Error = Error;
+
+    fn try_from(request: SubscribeToTaskRequest) -> Result<Self, Error> {
+        Ok(Self { name: task_name(&request.id, "id")? })
     }
 }
 
@@ -228,9 +234,11 @@ impl TryFrom<v03::TaskSubscriptionRequest> for SubscribeToTaskRequest {
     }
 }
 
-impl From<GetTaskPushNotificationConfigRequest> for v03::GetTaskPushNotificationConfigRequest {
-    fn from(request: GetTaskPushNotificationConfigRequest) -> Self {
-        Self { name: config_name(&request.task_id, &request.id) }
+impl TryFrom<GetTaskPushNotificationConfigRequest> for v03::GetTaskPushNotificationConfigRequest {
+    type Error = Error;
+
+    fn try_from(request: GetTaskPushNotificationConfigRequest) -> Result<Self, Error> {
+        Ok(Self { name: config_name(&request.task_id, &request.id, "taskId")? })
     }
 }
 
@@ -243,11 +251,13 @@ impl TryFrom<v03::GetTaskPushNotificationConfigRequest> for GetTaskPushNotificat
     }
 }
 
-impl From<DeleteTaskPushNotificationConfigRequest>
+impl TryFrom<DeleteTaskPushNotificationConfigRequest>
     for v03::DeleteTaskPushNotificationConfigRequest
 {
-    fn from(request: DeleteTaskPushNotificationConfigRequest) -> Self {
-        Self { name: config_name(&request.task_id, &request.id) }
+    type Error = Error;
+
+    fn try_from(request: DeleteTaskPushNotificationConfigRequest) -> Result<Self, Error> {
+        Ok(Self { name: config_name(&request.task_id, &request.id, "taskId")? })
     }
 }
 
@@ -262,13 +272,17 @@ impl TryFrom<v03::DeleteTaskPushNotificationConfigRequest>
     }
 }
 
-impl From<ListTaskPushNotificationConfigsRequest> for v03::ListTaskPushNotificationConfigRequest {
-    fn from(request: ListTaskPushNotificationConfigsRequest) -> Self {
-        Self {
-            parent: task_name(&request.task_id),
+impl TryFrom<ListTaskPushNotificationConfigsRequest>
+    for v03::ListTaskPushNotificationConfigRequest
+{
+    type Error = Error;
+
+    fn try_from(request: ListTaskPushNotificationConfigsRequest) -> Result<Self, Error> {
+        Ok(Self {
+            parent: task_name(&request.task_id, "taskId")?,
             page_size: request.page_size,
             page_token: request.page_token,
-        }
+        })
     }
 }
 
@@ -287,9 +301,17 @@ impl TryFrom<v03::ListTaskPushNotificationConfigRequest>
     }
 }
 
-impl From<ListTaskPushNotificationConfigsResponse> for v03::ListTaskPushNotificationConfigResponse {
-    fn from(page: ListTaskPushNotificationConfigsResponse) -> Self {
-        Self { configs: write_list(page.configs), next_page_token: page.next_page_token }
+impl TryFrom<ListTaskPushNotificationConfigsResponse>
+    for v03::ListTaskPushNotificationConfigResponse
+{
+    type Error = Error;
+
+    fn try_from(page: ListTaskPushNotificationConfigsResponse) -> Result<Self, Error> {
+        // A webhook without a name is refused with the path that a reader would give.
+        Ok(Self {
+            configs: read_list(page.configs, "configs")?,
+            next_page_token: page.next_page_token,
+        })
     }
 }
 

@@ -72,14 +72,16 @@ impl TryFrom<v03::AuthenticationInfo> for AuthenticationInfo {
     }
 }
 
-impl From<TaskPushNotificationConfig> for v03::TaskPushNotificationConfig {
-    fn from(config: TaskPushNotificationConfig) -> Self {
+impl TryFrom<TaskPushNotificationConfig> for v03::TaskPushNotificationConfig {
+    type Error = Error;
+
+    fn try_from(config: TaskPushNotificationConfig) -> Result<Self, Error> {
         let name = match (&config.task_id, &config.id) {
-            (Some(task), Some(id)) => config_name(task, id),
-            (Some(task), None) => task_name(task),
+            (Some(task), Some(id)) => config_name(task, id, "taskId")?,
+            (Some(task), None) => task_name(task, "taskId")?,
             (None, _) => String::new(),
         };
-        Self { name, push_notification_config: Some(config.into()) }
+        Ok(Self { name, push_notification_config: Some(config.into()) })
     }
 }
 
@@ -97,13 +99,16 @@ impl TryFrom<v03::TaskPushNotificationConfig> for TaskPushNotificationConfig {
 }
 
 /// Asks for a webhook to be registered.
-impl From<TaskPushNotificationConfig> for v03::CreateTaskPushNotificationConfigRequest {
-    fn from(config: TaskPushNotificationConfig) -> Self {
-        Self {
-            parent: config.task_id.as_ref().map_or_else(String::new, task_name),
+impl TryFrom<TaskPushNotificationConfig> for v03::CreateTaskPushNotificationConfigRequest {
+    type Error = Error;
+
+    fn try_from(config: TaskPushNotificationConfig) -> Result<Self, Error> {
+        let task = config.task_id.as_ref().ok_or_else(|| Error::missing("taskId"))?;
+        Ok(Self {
+            parent: task_name(task, "taskId")?,
             config_id: write_id(config.id.as_ref()),
-            config: Some(config.into()),
-        }
+            config: Some(config.try_into()?),
+        })
     }
 }
 

@@ -52,15 +52,17 @@ impl Error {
     /// is, or else its code.
     pub fn from_rpc(status: &rpc::Status) -> Self {
         let details: Vec<Detail> = status.details.iter().map(unpack).collect();
-        let reason = details.iter().rev().find_map(|detail| match detail {
-            Detail::Info(info) => ErrorKind::from_reason(&info.reason),
-            _ => None,
-        });
-        let by_code = || {
-            GrpcCode::from_number(status.code)
-                .map_or(ErrorKind::Internal, ErrorKind::from_grpc_code)
+        // Usually there is one. Of several the last counts, but none hides a reason we know.
+        let reasons = details.iter().rev().filter_map(Detail::reason);
+        let message = status.message.as_str();
+        let error = if let Some(kind) = reasons.clone().find_map(ErrorKind::from_reason) {
+            Self::new(kind, message)
+        } else {
+            let code = GrpcCode::from_number(status.code);
+            let kind = code.map_or(ErrorKind::Internal, ErrorKind::from_grpc_code);
+            let reason = reasons.clone().next().unwrap_or_else(|| kind.reason());
+            Self::new(kind, message).with_reason(reason.to_owned())
         };
-        let error = Self::new(reason.unwrap_or_else(by_code), status.message.as_str());
         details.into_iter().fold(error, add)
     }
 
@@ -91,6 +93,15 @@ enum Detail {
     Other(Object),
 }
 
+impl Detail {
+    fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Info(info) => Some(info.reason.as_str()).filter(|reason| !reason.is_empty()),
+            _ => None,
+        }
+    }
+}
+
 fn pack(type_url: &str, message: &impl prost::Message) -> Any {
     Any { type_url: type_url.to_owned(), value: message.encode_to_vec() }
 }
@@ -119,7 +130,6 @@ fn add(error: Error, detail: Detail) -> Error {
     match detail {
         Detail::Info(info) => {
             let metadata = info.metadata.into_iter();
-            let error = if info.reason.is_empty() { error } else { error.with_reason(info.reason) };
             metadata.fold(error, |error, (key, value)| error.with_metadata(key, value))
         }
         Detail::BadRequest(request) => {
