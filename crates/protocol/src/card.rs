@@ -4,11 +4,14 @@
 //! does not hide a working agent; [`lint`](crate::card) says what is wrong with it.
 
 mod builder;
+mod interface;
 mod legacy;
 mod lint;
 mod normal;
 #[cfg(feature = "signing")]
 mod sign;
+
+pub use interface::Binding;
 
 use std::collections::BTreeMap;
 
