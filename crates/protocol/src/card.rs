@@ -12,6 +12,7 @@ mod normal;
 mod sign;
 
 pub use interface::Binding;
+pub use normal::{CardForm, read_any, read_any_from};
 
 use std::collections::BTreeMap;
 
