@@ -12,6 +12,10 @@ mod normal;
 mod sign;
 
 pub use interface::Binding;
+pub use lint::{
+    MAX_CARD_BYTES, MAX_DESCRIPTION_CHARS, MAX_SIGNATURES, MAX_SKILLS, Problem, Rule, Severity,
+    lint, lint_text,
+};
 pub use normal::{CardForm, read_any, read_any_from};
 
 use std::collections::BTreeMap;
