@@ -11,6 +11,7 @@ mod normal;
 #[cfg(feature = "signing")]
 mod sign;
 
+pub use builder::CardBuilder;
 pub use interface::Binding;
 pub use lint::{
     MAX_CARD_BYTES, MAX_DESCRIPTION_CHARS, MAX_SIGNATURES, MAX_SKILLS, Problem, Rule, Severity,
