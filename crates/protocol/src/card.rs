@@ -17,7 +17,7 @@
 //! Members that A2A requires but many cards lack are read as empty, so that one bad card
 //! does not hide a working agent; [`lint`] says what is wrong with it. [`read_any`] reads the
 //! card of any version and dialect, [`write_v03`] and [`write_hybrid`] write those of older
-//! ones.
+//! ones, and `sign` (feature `signing`) proves where a card comes from.
 
 mod builder;
 mod interface;
@@ -25,7 +25,7 @@ mod legacy;
 mod lint;
 mod normal;
 #[cfg(feature = "signing")]
-mod sign;
+pub mod sign;
 
 pub use builder::CardBuilder;
 pub use interface::Binding;
