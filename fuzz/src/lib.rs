@@ -7,6 +7,7 @@
 mod grpc;
 
 use nuncio_protocol::{
+    card::{self, AgentCard, sign::KeySet},
     dialect::{
         self, Incoming, Legacy, Offered,
         harbor::Harbor,
@@ -45,6 +46,7 @@ pub const READERS: &[(&str, fn(&[u8]))] = &[
     ("pocketpaw_http", |bytes| http(&PocketPawHttp, bytes)),
     ("grpc_v1", grpc::read_v1),
     ("grpc_v03", grpc::read_v03),
+    ("card", card),
 ];
 
 /// Runs one reader, known by name.
@@ -135,6 +137,24 @@ fn http(form: &dyn HttpForm, bytes: &[u8]) {
             |event| form.write_frame(event, StreamEnd::Open).data,
             |text| form.read_frame(text),
         );
+    }
+}
+
+/// A card of any form: once normalised it stays as it is, and no older form loses a member.
+fn card(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    // Either is fine; only a panic would not be.
+    let _ = card::sign::verify(text, &KeySet::default());
+    let Ok((card, _)) = card::read_any(text) else { return };
+    card::lint_text(text).expect("it was just read");
+    let plain = json::to_string(&card);
+    assert_eq!(card::read_any(&plain).map(|(card, _)| card).as_ref(), Ok(&card));
+    assert_eq!(json::from_str::<AgentCard>(&plain).as_ref(), Ok(&card));
+    if let Ok(hybrid) = card::write_hybrid(&card) {
+        assert_eq!(json::from_str::<AgentCard>(&hybrid).as_ref(), Ok(&card));
+    }
+    for older in [card::write_v03(&card), card::write_v02(&card)].into_iter().flatten() {
+        card::read_any(&older).unwrap_or_else(|error| panic!("{error}: {older}"));
     }
 }
 

@@ -1,14 +1,40 @@
 //! The agent card: who an agent is, what it can do, how to reach it.
 //!
+//! ```
+//! use nuncio_protocol::{
+//!     card::{AgentCard, AgentSkill, Binding, lint},
+//!     version::Version,
+//! };
+//!
+//! let card = AgentCard::builder("Echo")
+//!     .description("Repeats what it is told")
+//!     .interface("https://echo.example/a2a", Binding::JsonRpc, Version::V1_0)
+//!     .skill(AgentSkill::new("echo", "Echo", "Repeats a text", ["demo"]))
+//!     .build();
+//! assert!(lint(&card).is_empty());
+//! ```
+//!
 //! Members that A2A requires but many cards lack are read as empty, so that one bad card
-//! does not hide a working agent; [`lint`](crate::card) says what is wrong with it.
+//! does not hide a working agent; [`lint`] says what is wrong with it. [`read_any`] reads the
+//! card of any version and dialect, [`write_v03`] and [`write_hybrid`] write those of older
+//! ones, and `sign` (feature `signing`) proves where a card comes from.
 
 mod builder;
+mod interface;
 mod legacy;
 mod lint;
 mod normal;
 #[cfg(feature = "signing")]
-mod sign;
+pub mod sign;
+
+pub use builder::CardBuilder;
+pub use interface::Binding;
+pub use legacy::{LegacyCard, write_hybrid, write_v02, write_v03};
+pub use lint::{
+    MAX_CARD_BYTES, MAX_DESCRIPTION_CHARS, MAX_SIGNATURES, MAX_SKILLS, Problem, Rule, Severity,
+    lint, lint_text,
+};
+pub use normal::{CardForm, read_any, read_any_from};
 
 use std::collections::BTreeMap;
 
