@@ -174,7 +174,10 @@ impl LegacyCard<'_> {
             object.member("supportedInterfaces", &self.card.supported_interfaces);
         }
         object.member("url", &self.first.url);
-        object.text("preferredTransport", self.first.binding().as_str());
+        // The text of 0.3 requires it, and silence means this one.
+        let binding = self.first.binding();
+        let transport = Some(binding.as_str()).filter(|transport| !transport.is_empty());
+        object.member("preferredTransport", transport.unwrap_or(Binding::JsonRpc.as_str()));
         if !self.additional.is_empty() {
             object.with("additionalInterfaces", |writer| {
                 writer.array(&self.additional, |writer, interface| {
