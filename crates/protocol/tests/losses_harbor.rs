@@ -8,10 +8,11 @@ mod walk;
 use forget::part;
 use losses::{Loss, Said, Translation, through_json_rpc};
 use nuncio_protocol::{
+    card::read_any,
     dialect::harbor::Harbor,
     json::{read_with, write_with},
     operation::{Operation, Request},
-    wire::JsonRpcForm,
+    wire::{JsonRpcForm, V1, card_document},
 };
 use proptest::prelude::*;
 
@@ -64,6 +65,15 @@ proptest! {
     #[test]
     fn events_survive(event in model::task::event()) {
         TRANSLATION.check(&Said::Event(event));
+    }
+
+    /// A card says in Harbor's form what it says in that of 1.0.
+    #[test]
+    fn cards_survive(card in model::card::card()) {
+        let harbor = card_document(&Harbor, &card);
+        let v1 = card_document(&V1, &card);
+        let read = |text: &str| read_any(text).map(|(card, _)| card);
+        prop_assert_eq!(read(&harbor), read(&v1), "{}", harbor);
     }
 
     #[test]

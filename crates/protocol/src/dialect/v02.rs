@@ -15,12 +15,13 @@ use super::{
     v03::{
         METHODS, V03,
         request::{self, EmptyModes},
+        write,
     },
 };
 use crate::{
-    card::AgentCard,
+    card::{AgentCard, LegacyCard},
     error::Error,
-    json::{self, Reader, ToJson, Writer},
+    json::{self, Reader, Writer},
     operation::{Operation, Request, Response},
     task::StreamResponse,
     wire::{JsonRpcForm, StreamEnd},
@@ -87,7 +88,7 @@ impl JsonRpcForm for V02 {
     }
 
     fn write_card(&self, card: &AgentCard, writer: &mut Writer) {
-        card.write(writer);
+        write::card(card, LegacyCard::v02(card), writer);
     }
 }
 
@@ -98,6 +99,7 @@ mod tests {
         error::ErrorKind,
         jsonrpc::Id,
         operation::{GetExtendedAgentCardRequest, SendMessageConfiguration, SendMessageRequest},
+        wire::card_document,
     };
 
     #[test]
@@ -111,6 +113,15 @@ mod tests {
         assert_eq!(V02.read_call(body).unwrap_err().error.kind(), ErrorKind::MethodNotFound);
         let request = Request::GetExtendedAgentCard(GetExtendedAgentCardRequest::default());
         assert!(V02.write_call(&Id::number(1), &request).is_err());
+    }
+
+    #[test]
+    fn a_card_names_its_json_rpc_in_its_url() {
+        let v1 = r#"{"name":"Echo","supportedInterfaces":[{"url":"g","protocolBinding":"GRPC","protocolVersion":"0.3"},{"url":"u","protocolBinding":"JSONRPC","protocolVersion":"0.3"}],"version":"1"}"#;
+        let card = json::from_str(v1).unwrap();
+        let document = card_document(&V02, &card);
+        assert!(document.contains(r#""url":"u""#), "{document}");
+        assert!(!document.contains("supportedInterfaces"), "{document}");
     }
 
     #[test]

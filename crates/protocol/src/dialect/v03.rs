@@ -12,6 +12,8 @@
 //!   closed.
 //! - `error.data` is an object of texts, the `reason` and the metadata of the 1.0 `ErrorInfo`,
 //!   and absent where the code says it all.
+//! - A card none of whose interfaces speaks 0.3 is written as 1.0 has it: there is nothing in it
+//!   that a client of 0.3 could use.
 //! - There is no way to list tasks: [`method`](JsonRpcForm::method) has none for it.
 //!
 //! What 0.3 has no place for stands in `docs/reference/translation.md`; of an error it has none
@@ -26,9 +28,9 @@ pub(super) mod write;
 use self::request::EmptyModes;
 use super::loose::{Loose, read_push_configs, read_task_push_config};
 use crate::{
-    card::AgentCard,
+    card::{AgentCard, LegacyCard, read_any_from},
     error::Error,
-    json::{self, FromJson, Reader, ToJson, Writer},
+    json::{self, Reader, Writer},
     operation::{Operation, Request, Response},
     task::StreamResponse,
     wire::{JsonRpcForm, StreamEnd},
@@ -110,7 +112,7 @@ impl JsonRpcForm for V03 {
     }
 
     fn write_card(&self, card: &AgentCard, writer: &mut Writer) {
-        card.write(writer);
+        write::card(card, LegacyCard::v03(card), writer);
     }
 }
 
@@ -130,7 +132,7 @@ pub(super) fn read_response(
         Operation::ListTaskPushNotificationConfigs => {
             Response::PushConfigs(read_push_configs(reader)?)
         }
-        Operation::GetExtendedAgentCard => Response::Card(AgentCard::read(reader)?),
+        Operation::GetExtendedAgentCard => Response::Card(read_any_from(reader)?.0),
         Operation::DeleteTaskPushNotificationConfig
         | Operation::SendStreamingMessage
         | Operation::SubscribeToTask => Response::read(operation, reader)?,

@@ -27,13 +27,14 @@ use super::{
     v03,
 };
 use crate::{
+    card::LegacyCard,
     error::Error,
     http::{
         HttpCall, HttpForm, HttpReply, HttpTarget, Query, QueryWriter, Resource, encode_segment,
         id, not_found, read_cancel, read_list, segments,
     },
     ids::{PushConfigId, TaskId},
-    json::{self, ToJson, Writer, read_with, write_with},
+    json::{self, Writer, read_with, write_with},
     operation::{
         DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -263,7 +264,7 @@ fn write_response(response: &Response, writer: &mut Writer) {
         Response::PushConfig(config) => write::task_push_config(config, writer),
         Response::PushConfigs(page) => write::push_configs(page, writer),
         Response::Deleted => writer.object(|_| {}),
-        Response::Card(card) => card.write(writer),
+        Response::Card(card) => v03::write::card(card, LegacyCard::v03(card), writer),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     operation::{GetTaskPushNotificationConfigRequest, SendMessageRequest},
     state::TaskState,
     task::{SendMessageResponse, Task, TaskStatus},
-    wire::{Echo, V1},
+    wire::{Echo, V1, card_document},
 };
 
 /// Reads a call, writes it again, and compares with what it was, or should become.
@@ -65,6 +65,15 @@ fn the_sample_of_streaming_survives() {
 fn the_sample_of_a_webhook_survives() {
     check_call(
         r#"{"jsonrpc":"2.0","id":3,"method":"tasks/pushNotificationConfig/set","params":{"taskId":"t1","pushNotificationConfig":{"url":"https://cb/h","authentication":{"schemes":["Bearer"],"credentials":"s"}}}}"#,
+    );
+}
+
+#[test]
+fn the_sample_of_a_card_survives() {
+    let card = r#"{"protocolVersion":"0.3.0","name":"Echo","description":"…","url":"https://a.example/rpc","preferredTransport":"JSONRPC","version":"1.0.0","capabilities":{"streaming":true},"defaultInputModes":["text/plain"],"defaultOutputModes":["text/plain"],"skills":[{"id":"echo","name":"Echo","description":"Echo","tags":["demo"]}]}"#;
+    check_reply(
+        Operation::GetExtendedAgentCard,
+        &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{card}}}"#),
     );
 }
 
@@ -269,6 +278,13 @@ fn whoever_is_not_the_user_is_the_agent() {
     let message = Message::new(Role::Unspecified, Part::text("x"));
     let json = write_with(|writer| write::message(&message, writer));
     assert!(json.contains(r#""role":"agent""#), "{json}");
+}
+
+#[test]
+fn a_card_that_nobody_of_0_3_can_use_stays_as_it_is() {
+    let v1 = r#"{"name":"Echo","description":"","supportedInterfaces":[{"url":"u","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"version":"1","capabilities":{},"defaultInputModes":[],"defaultOutputModes":[],"skills":[]}"#;
+    let card: AgentCard = json::from_str(v1).unwrap();
+    assert_eq!(card_document(&V03, &card), v1);
 }
 
 // Errors.

@@ -1,7 +1,9 @@
 //! The objects of 0.3, written.
 
 use crate::{
+    card::{AgentCard, LegacyCard},
     dialect::loose::{wrap_data, wrapped_metadata},
+    error::Error,
     ids::{ContextId, TaskId},
     json::{Members, ToJson, Writer},
     message::{Content, Message, Part, Role},
@@ -208,6 +210,18 @@ pub(in crate::dialect) fn tasks(
         object.member("pageSize", &page.page_size);
         object.member("totalSize", &page.total_size);
     });
+}
+
+/// Writes a card in an older form, or as it is if it has no interface of that form.
+pub(in crate::dialect) fn card(
+    card: &AgentCard,
+    legacy: Result<LegacyCard<'_>, Error>,
+    writer: &mut Writer,
+) {
+    match legacy {
+        Ok(legacy) => legacy.write(writer),
+        Err(_) => card.write(writer),
+    }
 }
 
 /// Returns the text of a task's conversation. 0.3 requires one: a task without gets its own id.

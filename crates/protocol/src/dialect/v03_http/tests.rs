@@ -255,6 +255,19 @@ fn answers_are_read_in_the_shapes_of_every_sdk() {
     }
 }
 
+#[test]
+fn a_card_is_read_in_both_shapes_and_written_in_that_of_the_schema() {
+    let schema = r#"{"protocolVersion":"0.3.0","name":"Echo","description":"d","url":"https://a/rpc","preferredTransport":"HTTP+JSON","version":"1","capabilities":{},"security":[{"k":["s"]}],"securitySchemes":{"k":{"type":"apiKey","in":"header","name":"K"}},"defaultInputModes":[],"defaultOutputModes":[],"skills":[]}"#;
+    let proto = r#"{"protocolVersion":"0.3.0","name":"Echo","description":"d","url":"https://a/rpc","preferredTransport":"HTTP+JSON","version":"1","security":[{"schemes":{"k":{"list":["s"]}}}],"securitySchemes":{"k":{"apiKeySecurityScheme":{"location":"header","name":"K"}}}}"#;
+    let read = |body: &str| {
+        V03Http.read_reply(Operation::GetExtendedAgentCard, 200, body.as_bytes()).unwrap()
+    };
+    assert_eq!(read(schema), read(proto));
+    let written = V03Http.write_reply(Operation::GetExtendedAgentCard, Ok(&read(schema))).body;
+    let value = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
+    assert_eq!(value(&written), value(schema));
+}
+
 // What the model has and this form has not.
 
 #[test]
