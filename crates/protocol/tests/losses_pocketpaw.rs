@@ -1,5 +1,6 @@
 //! What is lost on the way through `PocketPaw`'s forms (T-02).
 
+mod forget;
 mod losses;
 mod model;
 mod walk;
@@ -83,8 +84,10 @@ const LOSSES: &[Loss] = &[
     },
     Loss {
         id: "data",
-        forget: |said| walk::each_part(said, forget_empty_metadata_of_values),
-        witness: || artifact(r#""parts":[{"data":7,"metadata":{}}]"#),
+        forget: forget::wrapping,
+        witness: || {
+            artifact(r#""parts":[{"data":7,"metadata":{"data_part_compat":"mine","a":3}}]"#)
+        },
     },
     Loss {
         id: "artifact",
@@ -220,12 +223,6 @@ fn forget_file_members(part: &mut Part) {
     if let Content::Text(_) | Content::Data(_) = part.content {
         part.filename.clear();
         part.media_type.clear();
-    }
-}
-
-fn forget_empty_metadata_of_values(part: &mut Part) {
-    if part.as_data().is_some_and(|data| data.as_object().is_none()) {
-        part.metadata.take_if(|metadata| metadata.is_empty());
     }
 }
 

@@ -73,19 +73,22 @@ pub(crate) fn part_names(said: &mut Said) {
     });
 }
 
+/// The metadata member that marks wrapped data.
+const FLAG: &str = "data_part_compat";
+
 /// What the wrapping of data that is no object costs.
 pub(crate) fn wrapping(said: &mut Said) {
     walk::each_part(said, |part| {
         wrapped_by_hand(part);
         if part.as_data().is_some_and(|data| data.as_object().is_none()) {
-            part.metadata.take_if(|metadata| metadata.is_empty());
+            let rest = part.metadata.take().map(|metadata| metadata.without(FLAG));
+            part.metadata = rest.filter(|rest| !rest.is_empty());
         }
     });
 }
 
 /// Takes a value out of what only looks as if we had wrapped it.
 pub(crate) fn wrapped_by_hand(part: &mut Part) {
-    const FLAG: &str = "data_part_compat";
     let Some(object) = part.as_data().and_then(Raw::as_object) else { return };
     let Some(metadata) = &part.metadata else { return };
     let flagged = metadata.get(FLAG).is_some_and(|flag| flag.as_str() == "true");
