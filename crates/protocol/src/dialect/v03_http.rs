@@ -30,17 +30,12 @@ use crate::{
     card::LegacyCard,
     error::Error,
     http::{
-        HttpCall, HttpForm, HttpReply, HttpTarget, Query, QueryWriter, Resource, encode_segment,
-        id, not_found, read_cancel, read_list, segments,
+        self, HttpCall, HttpForm, HttpReply, HttpTarget, Query, Resource, id, not_found, read_list,
+        segments,
     },
-    ids::{PushConfigId, TaskId},
+    ids::PushConfigId,
     json::{self, Writer, read_with, write_with},
-    operation::{
-        DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
-        GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, Operation, Request, Response, SendMessageRequest,
-        SubscribeToTaskRequest,
-    },
+    operation::{Operation, Request, Response, SendMessageRequest},
     state::TaskState,
     task::StreamResponse,
     wire::{Frame, StreamEnd, bad_answer, no_such_operation},
@@ -128,49 +123,20 @@ fn resource(segments: &[Cow<'_, str>]) -> Option<Resource> {
 }
 
 fn read_resource(call: &HttpCall<'_>, resource: Resource) -> Result<Request, Error> {
-    let tenant = None;
     let query = Query::parse(call.query);
     Ok(match (call.method, resource) {
         ("POST", Resource::Send) => Request::SendMessage(read_send(call)?),
         ("POST", Resource::Stream) => Request::SendStreamingMessage(read_send(call)?),
         ("GET", Resource::Tasks) => Request::ListTasks(read_list(&query, state)?),
-        ("GET", Resource::Task(task)) => Request::GetTask(GetTaskRequest {
-            tenant,
-            id: id(&task, "id", TaskId::parse)?,
-            history_length: unless_zero(query.int("historyLength", "history_length")?),
-        }),
-        ("POST", Resource::Cancel(task)) => read_cancel(call, &task)?,
-        ("GET" | "POST", Resource::Subscribe(task)) => {
-            let id = id(&task, "id", TaskId::parse)?;
-            Request::SubscribeToTask(SubscribeToTaskRequest { tenant, id })
-        }
         ("POST", Resource::PushConfigs(task)) => read_creation(call, &task, &query)?,
-        ("GET", Resource::PushConfigs(task)) => {
-            Request::ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest {
-                tenant,
-                task_id: id(&task, "taskId", TaskId::parse)?,
-                page_size: query.int("pageSize", "page_size")?.unwrap_or_default(),
-                page_token: query.get("pageToken", "page_token").unwrap_or_default().to_owned(),
-            })
+        // All others say what they say by path and query, as in 1.0.
+        (_, resource) => {
+            let mut request = http::v1::read_resource(call, resource, &query)?;
+            if let Request::GetTask(request) = &mut request {
+                request.history_length = unless_zero(request.history_length);
+            }
+            request
         }
-        ("GET", Resource::PushConfig(task, config)) => {
-            Request::GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest {
-                tenant,
-                task_id: id(&task, "taskId", TaskId::parse)?,
-                id: id(&config, "id", PushConfigId::parse)?,
-            })
-        }
-        ("DELETE", Resource::PushConfig(task, config)) => {
-            Request::DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest {
-                tenant,
-                task_id: id(&task, "taskId", TaskId::parse)?,
-                id: id(&config, "id", PushConfigId::parse)?,
-            })
-        }
-        ("GET", Resource::ExtendedCard) => {
-            Request::GetExtendedAgentCard(GetExtendedAgentCardRequest { tenant })
-        }
-        _ => return Err(not_found(call)),
     })
 }
 
@@ -183,14 +149,8 @@ fn read_send(call: &HttpCall<'_>) -> Result<SendMessageRequest, Error> {
 }
 
 fn read_creation(call: &HttpCall<'_>, task: &str, query: &Query<'_>) -> Result<Request, Error> {
-    let task = id(task, "taskId", TaskId::parse)?;
-    let mut config = read_with(json::text(call.body)?, read_task_push_config)?;
-    if config.task_id.as_ref().is_some_and(|other| *other != task) {
-        return Err(json::Error::shape("differs from the task in the path")
-            .inside("taskId")
-            .into());
-    }
-    config.task_id = Some(task);
+    let config = read_with(json::text(call.body)?, read_task_push_config)?;
+    let mut config = http::v1::of_task(config, task)?;
     // Where the body is the webhook alone, the annotation leaves its id to the query.
     if let (None, Some(text)) = (&config.id, query.get("configId", "config_id")) {
         config.id = Some(id(text, "configId", PushConfigId::parse)?);
@@ -210,50 +170,40 @@ fn unless_zero(length: Option<i32>) -> Option<i32> {
 }
 
 fn write_resource(request: &Request) -> Option<HttpTarget> {
-    let task = |id: &TaskId| format!("/v1/tasks/{}", encode_segment(id.as_str()));
-    let configs = |id: &TaskId| format!("{}/pushNotificationConfigs", task(id));
-    let config = |task: &TaskId, id: &PushConfigId| {
-        format!("{}/{}", configs(task), encode_segment(id.as_str()))
-    };
-    let get = |path: String| HttpTarget { method: "GET", path, body: None };
-    let post = |path: String, body: String| HttpTarget { method: "POST", path, body: Some(body) };
-    Some(match request {
+    let (path, body) = match request {
         Request::SendMessage(request) => {
             let wishes = request.configuration.clone().unwrap_or_default();
             let body = write_with(|writer| write::send(request, Some(&wishes), writer));
-            post("/v1/message:send".into(), body)
+            ("/v1/message:send".to_owned(), body)
         }
         Request::SendStreamingMessage(request) => {
             let wishes = request.configuration.as_ref();
             let body = write_with(|writer| write::send(request, wishes, writer));
-            post("/v1/message:stream".into(), body)
+            ("/v1/message:stream".to_owned(), body)
         }
-        Request::GetTask(request) => {
-            let mut query = QueryWriter::default();
-            query.add("historyLength", unless_zero(request.history_length));
-            get(query.onto(task(&request.id)))
+        Request::CreateTaskPushNotificationConfig(config) => {
+            let path = http::v1::write_resource(request).path;
+            (format!("/v1{path}"), write_with(|writer| write::creation(config, writer)))
         }
         Request::ListTasks(_) => return None,
-        Request::CancelTask(request) => post(format!("{}:cancel", task(&request.id)), "{}".into()),
-        Request::SubscribeToTask(request) => get(format!("{}:subscribe", task(&request.id))),
-        Request::CreateTaskPushNotificationConfig(request) => {
-            let path = request.task_id.as_ref().map(configs).unwrap_or_default();
-            post(path, write_with(|writer| write::creation(request, writer)))
+        Request::GetExtendedAgentCard(_) => {
+            return Some(HttpTarget { method: "GET", path: "/v1/card".into(), body: None });
         }
-        Request::GetTaskPushNotificationConfig(request) => {
-            get(config(&request.task_id, &request.id))
+        _ => {
+            // All others say what they say by path and query, as in 1.0.
+            let mut request = request.clone();
+            match &mut request {
+                Request::GetTask(request) => {
+                    request.history_length = unless_zero(request.history_length);
+                }
+                Request::CancelTask(request) => request.metadata = None,
+                _ => {}
+            }
+            let target = http::v1::write_resource(&request);
+            return Some(HttpTarget { path: format!("/v1{}", target.path), ..target });
         }
-        Request::ListTaskPushNotificationConfigs(request) => {
-            let mut query = QueryWriter::default();
-            query.add("pageSize", Some(request.page_size).filter(|size| *size != 0));
-            query.add("pageToken", Some(&request.page_token).filter(|token| !token.is_empty()));
-            get(query.onto(configs(&request.task_id)))
-        }
-        Request::DeleteTaskPushNotificationConfig(request) => {
-            HttpTarget { method: "DELETE", path: config(&request.task_id, &request.id), body: None }
-        }
-        Request::GetExtendedAgentCard(_) => get("/v1/card".into()),
-    })
+    };
+    Some(HttpTarget { method: "POST", path, body: Some(body) })
 }
 
 fn write_response(response: &Response, writer: &mut Writer) {

@@ -1,5 +1,9 @@
 use super::*;
-use crate::ids::ContextId;
+use crate::{
+    ids::Tenant,
+    operation::{GetTaskRequest, SubscribeToTaskRequest},
+    push::TaskPushNotificationConfig,
+};
 
 fn read(method: &str, target: &str, body: &str) -> Result<Request, Error> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));

@@ -2,9 +2,9 @@ use super::*;
 use crate::{
     error::ErrorKind,
     http::V1Http,
-    ids::ContextId,
+    ids::{ContextId, TaskId},
     message::{Message, Part, Role},
-    operation::{ListTasksRequest, SendMessageConfiguration},
+    operation::{GetTaskRequest, ListTasksRequest, SendMessageConfiguration},
     task::{SendMessageResponse, Task, TaskStatus},
 };
 
