@@ -33,7 +33,7 @@ MOMENTS = {
     "one nanosecond": (1_787_216_400, 1),
     "before the epoch": (-1, 999_999_999),
     "the year 1": (-62_135_596_800, 0),
-    "the year 9999": (253_370_764_800, 0),
+    "the end of the calendar": (253_402_300_799, 999_999_999),
 }
 
 VALUES: dict[str, Json] = {

@@ -2,14 +2,23 @@
 
 use std::{fmt, str::FromStr};
 
+use jiff::{SignedDuration, civil::DateTime, fmt::temporal::Pieces};
+
 use crate::json::{Error, FromJson, Reader, ToJson, Writer, serde_via_json};
 
-/// A moment in UTC, to the nanosecond.
+/// The start of 1970, from which seconds are counted.
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+
+/// A moment in UTC, to the nanosecond, in the years 1 to 9999.
 ///
 /// Any RFC 3339 text is read; written are `Z` and as many fraction digits as the moment
 /// needs, at least three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timestamp(jiff::Timestamp);
+pub struct Timestamp {
+    seconds: i64,
+    /// Never negative, so that the order of fields is the order of time.
+    nanos: i32,
+}
 
 /// A text that is not a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,30 +28,40 @@ pub struct InvalidTimestamp;
 impl Timestamp {
     /// Returns the present moment of the system clock.
     pub fn now() -> Self {
-        Self(jiff::Timestamp::now())
+        let now = jiff::Timestamp::now();
+        let nanos = now.as_nanosecond().rem_euclid(1_000_000_000);
+        Self {
+            seconds: now.as_second() - i64::from(now.subsec_nanosecond() < 0),
+            nanos: i32::try_from(nanos).unwrap_or_default(),
+        }
     }
 
     /// Returns the moment so many milliseconds after the start of 1970, if it is on the
     /// calendar.
     pub fn from_millis(millis: i64) -> Option<Self> {
-        jiff::Timestamp::from_millisecond(millis).ok().map(Self)
+        let nanos = i32::try_from(millis.rem_euclid(1000)).ok()? * 1_000_000;
+        Self::from_parts(millis.div_euclid(1000), nanos)
     }
 
     /// Returns the moment given as whole seconds and the nanoseconds after them.
     pub fn from_parts(seconds: i64, nanos: i32) -> Option<Self> {
-        jiff::Timestamp::new(seconds, nanos).ok().map(Self)
+        if !(0..1_000_000_000).contains(&nanos) {
+            return None;
+        }
+        let datetime = EPOCH.checked_add(SignedDuration::new(seconds, nanos)).ok()?;
+        // Protobuf begins with the year 1, the calendar here long before.
+        (datetime.year() >= 1).then_some(Self { seconds, nanos })
     }
 
     /// Returns milliseconds since the start of 1970, rounded down.
     pub fn as_millis(self) -> i64 {
-        self.0.as_nanosecond().div_euclid(1_000_000).try_into().unwrap_or(i64::MAX)
+        self.seconds * 1000 + i64::from(self.nanos / 1_000_000)
     }
 
     /// Returns whole seconds since the start of 1970 and the nanoseconds after them, which
     /// are never negative.
     pub fn to_parts(self) -> (i64, i32) {
-        let (seconds, nanos) = (self.0.as_second(), self.0.subsec_nanosecond());
-        if nanos < 0 { (seconds - 1, nanos + 1_000_000_000) } else { (seconds, nanos) }
+        (self.seconds, self.nanos)
     }
 }
 
@@ -50,18 +69,30 @@ impl FromStr for Timestamp {
     type Err = InvalidTimestamp;
 
     fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
-        text.parse().map(Self).map_err(|_| InvalidTimestamp)
+        let read = || {
+            let pieces = Pieces::parse(text).ok()?;
+            if pieces.time_zone_annotation().is_some() {
+                return None;
+            }
+            let offset = pieces.to_numeric_offset()?;
+            let local = pieces.date().to_datetime(pieces.time()?).duration_since(EPOCH);
+            let seconds = local.as_secs() - i64::from(local.subsec_nanos() < 0);
+            let nanos = local.subsec_nanos().rem_euclid(1_000_000_000);
+            Self::from_parts(seconds - i64::from(offset.seconds()), nanos)
+        };
+        read().ok_or(InvalidTimestamp)
     }
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let precision = match self.to_parts().1 {
+        let precision = match self.nanos {
             nanos if nanos % 1_000_000 == 0 => 3,
             nanos if nanos % 1_000 == 0 => 6,
             _ => 9,
         };
-        write!(f, "{:.precision$}", self.0)
+        let datetime = EPOCH.saturating_add(SignedDuration::new(self.seconds, self.nanos));
+        write!(f, "{datetime:.precision$}Z")
     }
 }
 
@@ -96,6 +127,10 @@ mod tests {
         check("2026-08-20T09:00:00.123456Z", "2026-08-20T09:00:00.123456Z");
         check("2026-08-20T09:00:00.123456789Z", "2026-08-20T09:00:00.123456789Z");
         check("1969-12-31T23:59:59.999Z", "1969-12-31T23:59:59.999Z");
+        check("9999-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59.999999999Z");
+        check("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z");
+        check("0000-12-31T23:00:00-01:00", "0001-01-01T00:00:00.000Z");
+        check("2026-08-20t09:00:00z", "2026-08-20T09:00:00.000Z");
     }
 
     #[test]
@@ -104,11 +139,23 @@ mod tests {
         assert_eq!(moment.to_parts(), (-1, 250_000_000));
         assert_eq!(Timestamp::from_parts(-1, 250_000_000), Some(moment));
         assert_eq!(moment.as_millis(), -750);
+        assert_eq!(Timestamp::from_millis(-750), Some(moment));
+        assert_eq!(Timestamp::from_parts(0, -1), None);
+        assert_eq!(Timestamp::from_parts(i64::MAX, 0), None);
     }
 
     #[test]
     fn what_is_no_moment_is_refused() {
-        for text in ["", "now", "2026-08-20", "2026-13-20T09:00:00Z", "2026-08-20T09:00:00"] {
+        for text in [
+            "",
+            "now",
+            "2026-08-20",
+            "2026-13-20T09:00:00Z",
+            "2026-08-20T09:00:00",
+            "2026-08-20T09:00:00+00:00[UTC]",
+            "0000-12-31T23:59:59Z",
+            "9999-12-31T23:59:59-00:01",
+        ] {
             assert_eq!(text.parse::<Timestamp>(), Err(InvalidTimestamp), "{text}");
         }
     }
