@@ -59,6 +59,8 @@ impl Kind {
 pub struct Fields<'a> {
     first: bool,
     known: u64,
+    /// What the keys not known by number leave behind; see [`trace`].
+    traces: u64,
     base: usize,
     many: Option<HashSet<Cow<'a, str>>>,
 }
@@ -111,8 +113,13 @@ impl<'a> Reader<'a> {
     /// Opens an object; follow with [`next_key`](Self::next_key) until it returns `None`.
     pub fn begin_object(&mut self) -> Result<Fields<'a>, Error> {
         self.expect(Kind::Object)?;
+        self.open_object()
+    }
+
+    /// Opens an object whose bracket comes next.
+    fn open_object(&mut self) -> Result<Fields<'a>, Error> {
         self.enter()?;
-        Ok(Fields { first: true, known: 0, base: self.keys.len(), many: None })
+        Ok(Fields { first: true, known: 0, traces: 0, base: self.keys.len(), many: None })
     }
 
     /// Returns the next key, or closes the object.
@@ -165,9 +172,11 @@ impl<'a> Reader<'a> {
             && fields.many.is_none()
         {
             let keys = &self.keys[fields.base..];
-            if keys.contains(&key) {
+            let trace = trace(key);
+            if fields.traces & trace != 0 && keys.contains(&key) {
                 return Err(self.duplicate(key));
             }
+            fields.traces |= trace;
             if keys.len() < MANY_KEYS {
                 self.keys.push(key);
                 return Ok(());
@@ -285,7 +294,7 @@ impl<'a> Reader<'a> {
     pub fn skip(&mut self) -> Result<(), Error> {
         match self.peek()? {
             Kind::Object => {
-                let mut fields = self.begin_object()?;
+                let mut fields = self.open_object()?;
                 while let Some(key) = self.next_key(&mut fields)? {
                     self.skip_member(&mut fields, &key)?;
                 }
@@ -490,6 +499,14 @@ impl<'a> Reader<'a> {
     fn duplicate(&self, key: &str) -> Error {
         Error::syntax(self.at, "the key stands twice in its object").inside(key)
     }
+}
+
+/// Returns one bit out of 64 that equal keys share: most keys that differ leave another, so
+/// that few need to be compared.
+fn trace(key: &str) -> u64 {
+    let ends = key.as_bytes().first().zip(key.as_bytes().last());
+    let (first, last) = ends.map_or((0, 0), |(first, last)| (*first, *last));
+    1 << ((usize::from(first) + 7 * usize::from(last) + 29 * key.len()) % 64)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "range and fraction are checked first")]
