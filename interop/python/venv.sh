@@ -1,15 +1,21 @@
 # Sourced by interop/run and interop/lint, at the root of the repository: makes
-# interop/.venv, anew whenever the requirements or the Python have changed.
+# interop/.venv, anew whenever the requirements or the Python have changed. Installs Debian's
+# python3-venv if that is missing and may be installed.
 
 python="${PYTHON:-python3}"
 requirements=interop/python/requirements.txt
 
-if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
-    echo "interop: needs Python 3.10 or newer as \`python3\`, or its path in PYTHON" >&2
-    exit 1
+usable() {
+    "$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null
+}
+
+if ! usable && [[ "$(id -u)" == 0 ]] && command -v apt-get >/dev/null; then
+    echo "interop: installing python3-venv" >&2
+    apt-get update -qq && apt-get install -qq -y python3-venv >/dev/null
 fi
-if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
-    echo "interop: Python has no \`venv\`; on Debian: apt install python3-venv" >&2
+if ! usable; then
+    echo "interop: needs Python 3.10 or newer with \`venv\`, as \`python3\` or its path in PYTHON;" \
+        "on Debian: apt install python3-venv" >&2
     exit 1
 fi
 
