@@ -107,6 +107,13 @@ pub enum Resource {
 const SEGMENT: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'/').add(b'<').add(b'>').add(b'?');
 
+/// The same for a text that would look like an identifier with a verb behind it.
+const SEGMENT_WITHOUT_COLON: &AsciiSet = &SEGMENT.add(b':');
+
+/// The verbs that stand behind the identifier of a task.
+const CANCEL: &str = ":cancel";
+const SUBSCRIBE: &str = ":subscribe";
+
 impl Resource {
     /// Finds the resource that path segments name, in the form that 1.0 and 0.3 share.
     pub fn parse(segments: &[Cow<'_, str>]) -> Option<Self> {
@@ -115,13 +122,12 @@ impl Resource {
             [one] if one == "message:stream" => Self::Stream,
             [one] if one == "extendedAgentCard" => Self::ExtendedCard,
             [one] if one == "tasks" => Self::Tasks,
-            [tasks, id] if tasks == "tasks" => {
-                // Identifiers may contain colons: only the last one can start a verb.
-                match id.rsplit_once(':') {
-                    Some((id, "cancel")) => Self::Cancel(id.to_owned()),
-                    Some((id, "subscribe")) => Self::Subscribe(id.to_owned()),
-                    _ => Self::Task(id.clone().into_owned()),
-                }
+            [tasks, id] if tasks == "tasks" => Self::Task(id.clone().into_owned()),
+            [tasks, id, verb] if tasks == "tasks" && verb == CANCEL => {
+                Self::Cancel(id.clone().into_owned())
+            }
+            [tasks, id, verb] if tasks == "tasks" && verb == SUBSCRIBE => {
+                Self::Subscribe(id.clone().into_owned())
             }
             [tasks, id, configs] if tasks == "tasks" && configs == "pushNotificationConfigs" => {
                 Self::PushConfigs(id.clone().into_owned())
@@ -136,19 +142,26 @@ impl Resource {
     }
 }
 
-/// Splits a path at its slashes and decodes the segments.
+/// Splits a path at its slashes, and before the verb at its end, and decodes the segments.
+///
+/// Identifiers may contain colons, so only the last can start a verb; one that is encoded
+/// never does, and that is how an identifier ending in `:cancel` is told from the verb.
 pub fn segments(path: &str) -> Result<Vec<Cow<'_, str>>, Error> {
     let path = path.strip_prefix('/').unwrap_or(path);
     let path = path.strip_suffix('/').unwrap_or(path);
+    let verb = [CANCEL, SUBSCRIBE].into_iter().find(|verb| path.ends_with(verb));
+    let path = path.strip_suffix(verb.unwrap_or_default()).unwrap_or(path);
     path.split('/')
+        .chain(verb)
         .map(|segment| percent_decode_str(segment).decode_utf8())
         .collect::<Result<_, _>>()
         .map_err(|_| Error::new(ErrorKind::InvalidParams, "the path is not UTF-8"))
 }
 
-/// Encodes a text as one path segment.
+/// Encodes a text as one path segment that does not end in a verb.
 pub fn encode_segment(text: &str) -> impl std::fmt::Display + '_ {
-    utf8_percent_encode(text, SEGMENT)
+    let ends_in_verb = text.ends_with(CANCEL) || text.ends_with(SUBSCRIBE);
+    utf8_percent_encode(text, if ends_in_verb { SEGMENT_WITHOUT_COLON } else { SEGMENT })
 }
 
 /// The parameters of a query, each known by its camelCase or its `snake_case` name.

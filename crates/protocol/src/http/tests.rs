@@ -53,6 +53,18 @@ fn only_the_last_colon_can_start_a_verb() {
 }
 
 #[test]
+fn an_id_that_ends_like_a_verb_is_not_taken_for_one() {
+    for (id, path) in
+        [("a:cancel", "/tasks/a%3Acancel"), ("a:b:subscribe", "/tasks/a%3Ab%3Asubscribe")]
+    {
+        let get = GetTaskRequest { tenant: None, id: task(id), history_length: None };
+        check(&Request::GetTask(get), "GET", path);
+        let cancel = CancelTaskRequest { tenant: None, id: task(id), metadata: None };
+        check(&Request::CancelTask(cancel), "POST", &format!("{path}:cancel"));
+    }
+}
+
+#[test]
 fn subscribing_works_with_get_and_post() {
     let request = Request::SubscribeToTask(SubscribeToTaskRequest { tenant: None, id: task("t1") });
     check(&request, "GET", "/tasks/t1:subscribe");
