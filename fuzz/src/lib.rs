@@ -12,8 +12,8 @@ use nuncio_protocol::{
         self, Incoming, Legacy, Offered,
         harbor::Harbor,
         molecule::{Molecule, MoleculeHttp},
-        opportunity::Opportunity,
-        pocketpaw::{PocketPaw, PocketPawHttp},
+        opportunity::{AccessRule, Agents, Capabilities, Health, Opportunity, Registration},
+        pocketpaw::{PocketPaw, PocketPawHttp, read_batch},
         upal::Upal,
         v02::V02,
         v03::V03,
@@ -21,7 +21,7 @@ use nuncio_protocol::{
     },
     error::Error,
     http::{HttpCall, HttpForm, V1Http},
-    json::{self, Raw},
+    json::{self, FromJson, Raw, ToJson},
     jsonrpc::Id,
     operation::Operation,
     wire::{Echo, JsonRpcForm, StreamEnd, V1},
@@ -40,9 +40,9 @@ pub const READERS: &[(&str, fn(&[u8]))] = &[
     ("molecule_flat", |bytes| json_rpc(&Molecule { flat: true }, bytes)),
     ("molecule_http", |bytes| http(&MoleculeHttp { flat: true }, bytes)),
     ("harbor", |bytes| json_rpc(&Harbor, bytes)),
-    ("opportunity", |bytes| json_rpc(&Opportunity { agent_id: "a".to_owned() }, bytes)),
+    ("opportunity", opportunity),
     ("upal", |bytes| json_rpc(&Upal, bytes)),
-    ("pocketpaw", |bytes| json_rpc(&PocketPaw, bytes)),
+    ("pocketpaw", pocketpaw),
     ("pocketpaw_http", |bytes| http(&PocketPawHttp, bytes)),
     ("grpc_v1", grpc::read_v1),
     ("grpc_v03", grpc::read_v03),
@@ -105,6 +105,34 @@ fn json_rpc(form: &dyn JsonRpcForm, bytes: &[u8]) {
                 |text| form.read_reply(operation, text),
             );
         }
+    }
+}
+
+/// The capability envelope, and the bodies of its registry.
+fn opportunity(bytes: &[u8]) {
+    json_rpc(&Opportunity { agent_id: "a".to_owned() }, bytes);
+    document::<Registration>(bytes);
+    document::<Agents>(bytes);
+    document::<Capabilities>(bytes);
+    document::<Health>(bytes);
+    document::<AccessRule>(bytes);
+}
+
+/// `PocketPaw`'s calls, alone and in a batch.
+fn pocketpaw(bytes: &[u8]) {
+    json_rpc(&PocketPaw, bytes);
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        // Either is fine; only a panic would not be.
+        let _ = read_batch(&PocketPaw, text);
+    }
+}
+
+/// A document of its own.
+fn document<T: FromJson + ToJson>(bytes: &[u8]) {
+    if let Ok(value) = json::from_slice::<T>(bytes) {
+        let first = json::to_string(&value);
+        let again: T = json::from_str(&first).unwrap_or_else(|error| panic!("{error}: {first}"));
+        stable(&first, &json::to_string(&again));
     }
 }
 
