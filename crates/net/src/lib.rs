@@ -1,0 +1,1 @@
+//! The way out: an HTTP client that only reaches where it may.

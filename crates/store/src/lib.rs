@@ -1,0 +1,1 @@
+//! Keeps tasks in SQLite or Postgres, with Redis as a carrier of hints.

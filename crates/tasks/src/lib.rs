@@ -1,0 +1,1 @@
+//! Tasks that nothing can lose: engine, event log, leases, push outbox.

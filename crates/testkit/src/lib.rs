@@ -1,0 +1,1 @@
+//! For tests only: real services, killable processes, contract suites.
