@@ -15,11 +15,13 @@ mod plain;
 mod raw;
 mod reader;
 mod record;
+mod shared;
 mod writer;
 
 pub use error::{Error, ErrorKind};
 pub use raw::{Object, Raw};
 pub use reader::{Fields, Kind, MAX_DEPTH, Reader};
+pub use shared::Shared;
 pub use writer::{KeyCase, Members, Writer};
 
 pub(crate) use record::{

@@ -8,6 +8,7 @@ use crate::{
     card::AgentCard,
     error::Error,
     ids::Tenant,
+    json::Shared,
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -32,8 +33,8 @@ pub struct Event {
     /// The event's place in the task's log, if the service keeps one; a reader who comes back
     /// goes on behind it.
     pub seq: Option<u64>,
-    /// What happened. Shared, because one event has many readers.
-    pub response: Arc<StreamResponse>,
+    /// What happened.
+    pub response: Shared<StreamResponse>,
 }
 
 /// The eleven operations of A2A.

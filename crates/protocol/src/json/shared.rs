@@ -1,0 +1,101 @@
+//! A value and its text, each made from the other once.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use bytes::Bytes;
+
+use super::{Error, FromJson, ToJson, from_slice, to_string};
+
+/// A value and its JSON text, shared by everybody who reads either.
+///
+/// An event of a task has many readers. Those who pass on its text never pay for reading it,
+/// those who look inside never pay for writing it, and whoever comes first pays for all.
+pub struct Shared<T>(Arc<Inner<T>>);
+
+struct Inner<T> {
+    value: OnceLock<Result<T, Error>>,
+    json: OnceLock<Bytes>,
+}
+
+impl<T: FromJson + ToJson> Shared<T> {
+    /// Shares a value. Its text is written when somebody asks for it.
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(Inner { value: OnceLock::from(Ok(value)), json: OnceLock::new() }))
+    }
+
+    /// Shares a text that was written from such a value. It is read when somebody asks for the
+    /// value.
+    pub fn from_json(json: Bytes) -> Self {
+        Self(Arc::new(Inner { value: OnceLock::new(), json: OnceLock::from(json) }))
+    }
+
+    /// Returns the value, or what is wrong with the text it was to be read from.
+    pub fn value(&self) -> Result<&T, Error> {
+        let value = self.0.value.get_or_init(|| match self.0.json.get() {
+            Some(json) => from_slice(json),
+            // Unreachable: there is always the one or the other.
+            None => Err(Error::shape("neither value nor text")),
+        });
+        value.as_ref().map_err(Clone::clone)
+    }
+
+    /// Returns the text.
+    pub fn json(&self) -> &Bytes {
+        self.0.json.get_or_init(|| match self.0.value.get() {
+            Some(Ok(value)) => Bytes::from(to_string(value)),
+            // Unreachable: a value that could not be read has its text.
+            Some(Err(_)) | None => Bytes::new(),
+        })
+    }
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: FromJson + ToJson> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(self.json()))
+    }
+}
+
+impl<T: FromJson + ToJson> PartialEq for Shared<T> {
+    /// Writers are exact, so equal values have equal texts.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.json() == other.json()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Message;
+
+    #[test]
+    fn text_is_written_once_for_all_who_share_it() {
+        let first = Shared::new(Message::user("hello"));
+        let second = first.clone();
+        assert_eq!(first.json().as_ptr(), second.json().as_ptr());
+    }
+
+    #[test]
+    fn a_text_comes_back_as_it_went_in_and_is_read_on_demand() {
+        let message = Message::user("hello");
+        let text = Bytes::from(to_string(&message));
+        let shared = Shared::<Message>::from_json(text.clone());
+        assert_eq!(shared.json().as_ptr(), text.as_ptr());
+        assert_eq!(shared.value(), Ok(&message));
+    }
+
+    #[test]
+    fn a_spoilt_text_is_an_error_and_not_a_panic() {
+        let shared = Shared::<Message>::from_json(Bytes::from_static(b"{\"messageId\":"));
+        assert!(shared.value().is_err());
+        assert_eq!(shared.json().as_ref(), b"{\"messageId\":");
+    }
+}
