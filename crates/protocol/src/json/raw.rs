@@ -28,6 +28,11 @@ impl Raw {
         Self::checked(write_with(|writer| writer.string(text)).into())
     }
 
+    /// Returns `true` or `false`.
+    pub fn bool(value: bool) -> Self {
+        Self::checked(if value { "true" } else { "false" }.into())
+    }
+
     /// Takes a text that a [`Reader`] or a [`Writer`] has just produced.
     pub(crate) fn checked(text: Arc<str>) -> Self {
         Self(text)

@@ -1,0 +1,151 @@
+use std::{collections::BTreeMap, time::Duration};
+
+use nuncio_protocol::{ids::TaskId, state::TaskState};
+
+use super::{Epoch, Head, Lease, NewWebhook, TaskRef};
+use crate::{
+    log::{Batch, Seq, Snapshot},
+    scope::Place,
+};
+
+/// A task to be opened.
+#[derive(Clone, Debug)]
+pub struct Create {
+    /// Whose it is.
+    pub place: Place,
+    /// Its log so far, the opening entry first.
+    pub batch: Batch,
+    /// The fold of the batch.
+    pub snapshot: Option<Snapshot>,
+    /// Who works on it; nobody, if the batch ends or interrupts it.
+    pub lease: Option<Lease>,
+    /// Makes it the only task with this key.
+    pub key: Option<Key>,
+    /// Webhooks, which get every event from the first.
+    pub webhooks: Vec<NewWebhook>,
+    /// When to wake it.
+    pub wake: Wake,
+    /// Whether the caller chose the conversation. It must not be another caller's then.
+    pub context_is_given: bool,
+    /// How many unfinished tasks the caller may have in this tenant, this one included.
+    pub most_unfinished: u32,
+}
+
+/// What came of a [`Create`].
+#[derive(Clone, Debug)]
+pub enum Created {
+    /// The task is new.
+    New(Head),
+    /// The same request with the same key has opened this task before; `None` if it has been
+    /// removed since.
+    Repeated(Option<Head>),
+}
+
+/// An idempotency key with what it stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The key as the caller sent it. It counts within the place.
+    pub text: String,
+    /// A hash of the request.
+    pub request: [u8; 32],
+}
+
+/// Entries to be written behind a log.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// The task.
+    pub task: TaskRef,
+    /// The writer's epoch; `None` for signals, which anybody may write.
+    pub epoch: Option<Epoch>,
+    /// The entries.
+    pub batch: Batch,
+    /// The fold of the log with the batch. Not kept if its place is not that of the last entry
+    /// once written.
+    pub snapshot: Option<Snapshot>,
+    /// What becomes of the lease.
+    pub tenancy: Tenancy,
+    /// Makes it the only message with this key.
+    pub key: Option<Key>,
+    /// Webhooks to be kept with it; they get the events from this batch on.
+    pub webhooks: Vec<NewWebhook>,
+    /// When to wake the task.
+    pub wake: Wake,
+}
+
+/// What becomes of a lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tenancy {
+    /// It stays as it is.
+    Keep,
+    /// It ends with the batch. A lease always ends when the task does.
+    End,
+    /// It is taken if nobody has it: the epoch goes up by one.
+    Take(Lease),
+}
+
+/// What becomes of a task's wake-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wake {
+    /// It stays as it is. A wake-up always ends when the task does.
+    #[default]
+    Keep,
+    /// There is none.
+    Never,
+    /// After so long by the database's clock.
+    After(Duration),
+}
+
+/// What came of an [`Append`].
+#[derive(Clone, Debug)]
+pub enum Appended {
+    /// It is written.
+    Done {
+        /// The task afterwards. The batch ends at its seq.
+        head: Head,
+        /// Whether the lease was taken.
+        taken: bool,
+    },
+    /// The same request with the same key was written before.
+    Repeated {
+        /// The task it went to.
+        task: TaskId,
+        /// The entry it became.
+        seq: Seq,
+    },
+}
+
+/// What is kept for how long, and how many of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// By state: how long ended tasks are kept, and how many in each tenant. States that have
+    /// no rule, and states that are not terminal, are kept for ever.
+    pub tasks: BTreeMap<TaskState, Keep>,
+    /// How long logs of ended tasks are kept beyond their snapshot.
+    pub logs: Option<Duration>,
+    /// How long idempotency keys are kept.
+    pub keys: Option<Duration>,
+    /// How long dead letters are kept.
+    pub dead_letters: Option<Duration>,
+}
+
+/// How long, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// Since their end, by the database's clock.
+    pub age: Option<Duration>,
+    /// The newest.
+    pub count: Option<u64>,
+}
+
+/// What was removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Tasks with all that belongs to them.
+    pub tasks: usize,
+    /// Logs of tasks that stay.
+    pub logs: usize,
+    /// Keys.
+    pub keys: usize,
+    /// Dead letters.
+    pub dead_letters: usize,
+}
