@@ -27,6 +27,10 @@ impl Entry {
         Self::new(format!("directory {}", path.display()))
     }
 
+    pub(crate) fn mount(path: &Path) -> Self {
+        Self::new(format!("mount {}", path.display()))
+    }
+
     fn new(thing: String) -> Self {
         tell(&format!("+{thing}\n"));
         Self(thing)

@@ -3,7 +3,12 @@
 //! Everything here panics where a test could do nothing but fail, and names what is wrong in
 //! the panic. Nothing that is started here outlives the test process, however that ends.
 
-pub mod process;
 pub mod services;
+
+pub mod process;
+
+pub mod faults;
+
+pub mod disk;
 
 mod leftovers;

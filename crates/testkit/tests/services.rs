@@ -125,7 +125,8 @@ async fn a_killed_test_leaves_nothing_behind() {
         assert!(Path::new(&path).exists(), "{path}");
         made.push(path);
     }
-    assert_eq!(made.len(), 7);
+    // Four processes, three directories, and a disk where that may be mounted.
+    assert!((7..=8).contains(&made.len()), "{made:?}");
     victim.kill9().await;
     let gone = async {
         while let Some(path) = made.pop() {
