@@ -1,4 +1,4 @@
-//! Requests and answers over real sockets.
+//! Requests and answers over real sockets (HG-07, A-SSRF).
 
 use std::{process::Command, time::Duration};
 
@@ -28,6 +28,14 @@ async fn redirects_are_answers() {
         assert_eq!(answer.headers()[header::LOCATION], "/other");
         assert_eq!((server.requests().len(), recorder.dialed().len()), (1, 1));
     }
+}
+
+#[tokio::test]
+async fn a_call_can_be_spawned() {
+    let (server, client) = start(&ok("hello")).await;
+    let url = checked(client.guard(), &server.url());
+    let call = tokio::spawn(async move { client.send(Request::get(&url)).await?.collect(5).await });
+    assert_eq!(call.await.unwrap().unwrap(), "hello");
 }
 
 #[tokio::test]

@@ -2,6 +2,8 @@
 
 use nuncio_net::{CheckedUrl, Code, Errand, Guard, Policy, Purpose, Refused, Trust};
 
+use proptest::prelude::*;
+
 use crate::support::{ADMINISTRATOR, CALLER};
 
 #[track_caller]
@@ -270,4 +272,18 @@ fn a_checked_url_does_not_show_its_secrets() {
     let url = guard.check_url("https://agent.example/hook/s3cret?token=s3cret", CALLER).unwrap();
     let shown = format!("{url:?} {:?}", nuncio_net::Request::get(&url));
     assert!(shown.contains("agent.example") && !shown.contains("s3cret"), "{shown}");
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_judged_and_a_checked_url_stays_as_it_is(
+        text in "(https?:(//)?)?(\\PC*|[a-z0-9.:@/?#%\\[\\]]{0,40})",
+    ) {
+        let guard = Guard::new(Policy::default().allow_http(CALLER));
+        if let Ok(url) = guard.check_url(&text, CALLER) {
+            let again = guard.check_url(url.as_str(), CALLER);
+            prop_assert_eq!(again.as_ref(), Ok(&url));
+            prop_assert!(!url.host_text().is_empty() && url.port() > 0);
+        }
+    }
 }
