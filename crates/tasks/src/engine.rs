@@ -14,7 +14,7 @@ mod run;
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -31,7 +31,8 @@ use crate::{
     agent::{Agent, AnyAgent},
     clock::Clock,
     hints::{Hints, NoHints},
-    live::{self, Live},
+    live::{self, AtHand, Live},
+    log::Entry,
     output::{Limits, RefusalCounts, Refusals},
     push::{self, Push},
     scope::{Name, Place},
@@ -112,7 +113,7 @@ pub(crate) struct Engine {
     owner: Name,
     agents: HashMap<Name, Arc<dyn AnyAgent>>,
     refusals: Arc<Refusals>,
-    live: Mutex<HashMap<TaskRef, Weak<Live>>>,
+    at_hand: Arc<AtHand>,
     held: Mutex<HashMap<TaskRef, Held>>,
     /// Ends everything in the background.
     stop: CancellationToken,
@@ -190,7 +191,7 @@ impl Tasks {
                 owner,
                 agents: HashMap::new(),
                 refusals: Arc::default(),
-                live: Mutex::default(),
+                at_hand: Arc::default(),
                 held: Mutex::default(),
                 stop: CancellationToken::new(),
                 background: TaskTracker::new(),
@@ -248,48 +249,23 @@ impl Engine {
 
     /// Returns the task among those at hand, which then knows at least as much as `head`.
     async fn at_hand(&self, head: &Head) -> Result<Arc<Live>, store::Error> {
-        let live = self.take_in_hand(head);
-        if live.reached().seq < head.seq {
+        let (live, is_new) = self.at_hand.take(head, &[]);
+        // What was written after `head` was read was shown to those who were there then.
+        if is_new || live.reached().seq < head.seq {
             live::fill(&*self.store, &live).await?;
         }
         Ok(live)
     }
 
-    /// Returns the task among those at hand.
-    fn take_in_hand(&self, head: &Head) -> Arc<Live> {
-        let mut map = self.lock_live();
-        if let Some(live) = map.get(&head.reference).and_then(Weak::upgrade) {
-            return live;
-        }
-        let live = Arc::new(Live::new(head));
-        map.insert(head.reference, Arc::downgrade(&live));
-        live
-    }
-
     /// Shows a committed change to everybody: readers here at once, others by a hint.
-    async fn show(
-        &self,
-        live: &Live,
-        entries: &[crate::log::Entry],
-        head: &Head,
-    ) -> Result<(), store::Error> {
-        if live.publish(entries, head.state).is_err() {
-            live::fill(&*self.store, live).await?;
+    async fn show(&self, live: &Live, entries: &[Entry], head: &Head) {
+        if live.publish(entries, head.state).is_err()
+            && let Err(error) = live::fill(&*self.store, live).await
+        {
+            // It is written; readers see it with the next change, or the next look.
+            tracing::warn!(%error, "a change could not be shown");
         }
         self.tell_others(head);
-        Ok(())
-    }
-
-    /// Forgets a task that nobody else has at hand.
-    fn put_away(&self, live: &Arc<Live>) {
-        let mut map = self.lock_live();
-        if Arc::strong_count(live) == 1 {
-            map.remove(&live.task);
-        }
-    }
-
-    fn lock_live(&self) -> MutexGuard<'_, HashMap<TaskRef, Weak<Live>>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_held(&self) -> MutexGuard<'_, HashMap<TaskRef, Held>> {

@@ -18,7 +18,7 @@ use tokio::{sync::oneshot, time::timeout};
 use super::{
     Call, Engine, Tasks, bridge,
     read::{Follow, cut_history},
-    run::{Opening, Run},
+    run::{Opened, Opening, Run},
 };
 use crate::{
     agent::{Cause, Conduct},
@@ -114,15 +114,12 @@ impl Engine {
         let (tell, told) = oneshot::channel();
         Run::open(Arc::clone(self), task, message, opening)?.spawn(tell);
         match told.await {
-            Ok(Ok(store::Created::New(head))) => {
-                let live = self.at_hand(&head).await?;
-                Ok(Accepted { id, live, seq: Seq(1) })
-            }
-            Ok(Ok(store::Created::Repeated(Some(head)))) => {
+            Ok(Ok(Opened::New(live))) => Ok(Accepted { id, live, seq: Seq(1) }),
+            Ok(Ok(Opened::Repeated(Some(head)))) => {
                 let live = self.at_hand(&head).await?;
                 Ok(Accepted { id: head.id, live, seq: Seq(1) })
             }
-            Ok(Ok(store::Created::Repeated(None))) => Err(bridge::key_of_a_removed_task()),
+            Ok(Ok(Opened::Repeated(None))) => Err(bridge::key_of_a_removed_task()),
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(stopping()),
         }
@@ -177,7 +174,7 @@ impl Engine {
             match self.store.append(append).await {
                 Ok(Appended::Done { head: now, taken }) => {
                     let live = self.at_hand(&now).await?;
-                    self.show(&live, &renumber(entries, now.seq), &now).await?;
+                    self.show(&live, &renumber(entries, now.seq), &now).await;
                     let seq = now.seq;
                     if taken {
                         self.begin_turn(now, Arc::clone(&live), Cause::Message).await?;
