@@ -38,7 +38,7 @@ pub enum Error {
     /// There are as many as is allowed.
     #[error("there are {limit} {what} already, which is the limit")]
     TooMany {
-        /// What there are too many of.
+        /// What there are too many of: `unfinished tasks` or `webhooks`.
         what: &'static str,
         /// The limit.
         limit: u32,

@@ -32,8 +32,8 @@ pub struct Claim {
     pub lease: Lease,
     /// The agents whose tasks this process can work on.
     pub agents: Vec<Name>,
-    /// When a task of any other agent has been without an owner for so long, it is taken too,
-    /// so that somebody tells its caller.
+    /// When a task of any other agent has needed an owner for so long, it is taken too, so that
+    /// somebody tells its caller.
     pub orphaned_after: Duration,
     /// At most so many.
     pub most: usize,
@@ -51,11 +51,11 @@ pub struct Claimed {
 /// Why a task needed an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Its owner gave it back.
+    /// Its owner gave it back, or it never had one.
     Released,
     /// Its owner is gone, for the so-many-eth time.
     Abandoned {
-        /// How often that has happened, this time included.
+        /// How often it was claimed for this reason, this time included.
         times: u32,
     },
     /// Its wake-up was due; the claim has cleared it.

@@ -69,7 +69,8 @@ pub struct Limit {
 #[derive(Clone, Debug)]
 pub struct Tail {
     /// The entries, without a gap among them. If the first does not follow the place that was
-    /// asked for, the log no longer reaches back so far.
+    /// asked for, or there are none although the mark is behind it, the log no longer reaches
+    /// back so far.
     pub entries: Vec<Entry>,
     /// How far the task had come; `None` if it is gone.
     pub mark: Option<Mark>,
@@ -93,7 +94,7 @@ pub struct Filter {
     pub context: Option<ContextId>,
     /// In this state.
     pub state: Option<TaskState>,
-    /// With a status of this time or later.
+    /// With a status of this time or later, as [`order_from`] counts.
     pub updated_from: Option<Timestamp>,
 }
 
@@ -136,8 +137,11 @@ pub fn order(moment: Timestamp) -> i64 {
     seconds * 1_000_000 + i64::from(nanos / 1_000)
 }
 
-/// Returns the first number of [`order`] that is not before a moment.
+/// Returns the number of [`order`] from which on a task is listed by
+/// [`updated_from`](Filter::updated_from).
+///
+/// It is rounded down too: callers ask for what has changed since the last status they have
+/// seen, and a status of that very moment must not be lost between two microseconds.
 pub fn order_from(moment: Timestamp) -> i64 {
-    let (_, nanos) = moment.to_parts();
-    order(moment) + i64::from(nanos % 1_000 != 0)
+    order(moment)
 }

@@ -65,29 +65,32 @@ pub struct Delivery {
     pub seq: Seq,
     /// How often this event has been tried before.
     pub attempts: u32,
-    /// Set if a dead letter is being sent again, which changes nothing else.
+    /// Set if a dead letter is being sent again, which changes nothing else: other events are
+    /// neither delayed nor counted as sent, and the delivery ends however it went.
     pub again: Option<DeadLetterId>,
 }
 
 /// How sending went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// The receiver took it. The delivery stays taken for the next event, or ends if there is
-    /// none.
+    /// The receiver took it. The delivery stays taken, with the same epoch and for what is left
+    /// of the lease, for the next event; it ends if there is none. A dead letter is removed.
     Sent,
-    /// It is tried again after so long. The delivery ends.
+    /// It is tried again after so long, and not before. The delivery ends.
     Retry {
         /// By the database's clock.
         after: Duration,
         /// What went wrong.
         error: String,
     },
-    /// It is given up: a dead letter is left, and the next event is due. The delivery ends.
+    /// It is given up: a dead letter is left, or the one that was sent again is renewed, and
+    /// the next event is due. The delivery ends.
     Dead {
         /// What went wrong.
         error: String,
     },
-    /// It was not tried. The delivery ends and is due at once.
+    /// It was not tried, and this does not count as an attempt. The delivery ends and is due at
+    /// once.
     Released,
 }
 

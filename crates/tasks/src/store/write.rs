@@ -15,9 +15,10 @@ pub struct Create {
     pub place: Place,
     /// Its log so far, the opening entry first.
     pub batch: Batch,
-    /// The fold of the batch.
+    /// The fold of the batch. Not kept if its place is not that of the last entry.
     pub snapshot: Option<Snapshot>,
-    /// Who works on it; nobody, if the batch ends or interrupts it.
+    /// Who works on it, in epoch 1; nobody, if the batch ends or interrupts it. Without, the
+    /// epoch is 0.
     pub lease: Option<Lease>,
     /// Makes it the only task with this key.
     pub key: Option<Key>,
@@ -25,9 +26,11 @@ pub struct Create {
     pub webhooks: Vec<NewWebhook>,
     /// When to wake it.
     pub wake: Wake,
-    /// Whether the caller chose the conversation. It must not be another caller's then.
+    /// Whether the caller chose the conversation. Then no other caller of the tenant may have a
+    /// task in it, for whichever agent; not even one that is opened at the same time.
     pub context_is_given: bool,
-    /// How many unfinished tasks the caller may have in this tenant, this one included.
+    /// How many unfinished tasks the caller may have in this tenant, this one included unless
+    /// it is opened and ended at once. Tasks opened at the same time may not count each other.
     pub most_unfinished: u32,
 }
 
@@ -36,15 +39,16 @@ pub struct Create {
 pub enum Created {
     /// The task is new.
     New(Head),
-    /// The same request with the same key has opened this task before; `None` if it has been
-    /// removed since.
+    /// The same request with the same key has opened this task before, whose head is as of
+    /// now; `None` if it has been removed since.
     Repeated(Option<Head>),
 }
 
 /// An idempotency key with what it stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The key as the caller sent it. It counts within the place.
+    /// The key as the caller sent it. It counts within the place, for tasks and messages
+    /// alike.
     pub text: String,
     /// A hash of the request.
     pub request: [u8; 32],
@@ -66,7 +70,9 @@ pub struct Append {
     pub tenancy: Tenancy,
     /// Makes it the only message with this key.
     pub key: Option<Key>,
-    /// Webhooks to be kept with it; they get the events from this batch on.
+    /// Webhooks to be kept with it; new ones get the events from this batch on. Others take the
+    /// place of those with their identifier, as in
+    /// [`put_webhook`](super::Store::put_webhook).
     pub webhooks: Vec<NewWebhook>,
     /// When to wake the task.
     pub wake: Wake,
@@ -79,7 +85,8 @@ pub enum Tenancy {
     Keep,
     /// It ends with the batch. A lease always ends when the task does.
     End,
-    /// It is taken if nobody has it: the epoch goes up by one.
+    /// It is taken if nobody has one that is not over: the epoch goes up by one. Not if the
+    /// batch ends the task.
     Take(Lease),
 }
 
@@ -109,7 +116,7 @@ pub enum Appended {
     Repeated {
         /// The task it went to.
         task: TaskId,
-        /// The entry it became.
+        /// The first entry it became.
         seq: Seq,
     },
 }
@@ -120,20 +127,21 @@ pub struct Retention {
     /// By state: how long ended tasks are kept, and how many in each tenant. States that have
     /// no rule, and states that are not terminal, are kept for ever.
     pub tasks: BTreeMap<TaskState, Keep>,
-    /// How long logs of ended tasks are kept beyond their snapshot.
+    /// How long logs of ended tasks are kept, since their end. They go if there is a snapshot
+    /// of the end, which a store may make itself.
     pub logs: Option<Duration>,
-    /// How long idempotency keys are kept.
+    /// How long idempotency keys are kept, since their first use.
     pub keys: Option<Duration>,
-    /// How long dead letters are kept.
+    /// How long dead letters are kept, since they were given up.
     pub dead_letters: Option<Duration>,
 }
 
-/// How long, and how many.
+/// How long, and how many. What fulfils either is removed; an age that is just reached counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
     /// Since their end, by the database's clock.
     pub age: Option<Duration>,
-    /// The newest.
+    /// Those that ended last.
     pub count: Option<u64>,
 }
 
