@@ -5,7 +5,7 @@ TOOLS := target/tools
 DENY_VERSION := 0.20.2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast check audit bench fuzz generate
+.PHONY: help run test test-fast services check audit bench fuzz generate
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,12 +13,15 @@ help: ## list what can be made
 run: ## build, and show one message in every wire form that Nuncio speaks
 	@$(CARGO) run --quiet -p nuncio-protocol --example translate
 
-test: check ## every check and every test; installs what it needs
+test: services check ## every check and every test; installs what it needs
 	$(CARGO) test --workspace --all-features
 	interop/run
 
 test-fast: ## the unit and property tests of the core, in seconds
 	$(CARGO) test -p nuncio-protocol --lib --tests
+
+services: ## install the Postgres and Redis that tests start for themselves
+	scripts/services
 
 check: ## format, lints, documentation, each feature alone, generated code
 	$(CARGO) fmt --all --check

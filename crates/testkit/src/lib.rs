@@ -1,1 +1,20 @@
 //! For tests only: real services, killable processes, contract suites.
+//!
+//! Everything here panics where a test could do nothing but fail, and names what is wrong in
+//! the panic. Nothing that is started here outlives the test process, however that ends.
+
+pub mod services;
+
+pub mod process;
+
+pub mod faults;
+
+pub mod disk;
+
+pub mod webhook;
+
+pub mod journal;
+
+pub mod random;
+
+mod leftovers;
