@@ -1,1 +1,4 @@
 //! Keeps tasks in SQLite or Postgres, with Redis as a carrier of hints.
+
+#[cfg(feature = "postgres")]
+pub mod postgres;
