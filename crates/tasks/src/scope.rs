@@ -28,6 +28,11 @@ impl Name {
         Ok(Self(text.into()))
     }
 
+    /// Makes a name that nothing else has or had (UUID version 7).
+    pub fn generate() -> Self {
+        Self(uuid::Uuid::now_v7().to_string().into())
+    }
+
     /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -52,6 +52,12 @@ pub enum Refused {
         /// What it should say.
         expected: String,
     },
+    /// The event is not what it should be.
+    #[error("the event cannot be read: {what}")]
+    Unreadable {
+        /// What is wrong.
+        what: String,
+    },
     /// Only status and artifact updates can follow in a log.
     #[error("a {0} cannot follow in the log of a task")]
     NotAnUpdate(&'static str),
@@ -97,8 +103,10 @@ impl Batch {
     }
 
     /// Adds what the agent says.
-    pub fn output(&mut self, event: StreamResponse) -> Result<(), Refused> {
-        let (task, context) = match &event {
+    pub fn output(&mut self, event: Shared<StreamResponse>) -> Result<(), Refused> {
+        let response =
+            event.value().map_err(|error| Refused::Unreadable { what: error.to_string() })?;
+        let (task, context) = match response {
             StreamResponse::StatusUpdate(update) => (&update.task_id, &update.context_id),
             StreamResponse::ArtifactUpdate(update) => (&update.task_id, &update.context_id),
             StreamResponse::Task(_) => return Err(Refused::NotAnUpdate("task")),
@@ -109,11 +117,11 @@ impl Batch {
         if self.to.is_terminal() {
             return Err(Refused::AfterEnd(self.to));
         }
-        if let StreamResponse::StatusUpdate(update) = &event {
+        if let StreamResponse::StatusUpdate(update) = response {
             self.to = self.to.advance(update.status.state)?.to();
             self.updated = update.status.timestamp.or(self.updated);
         }
-        self.push(Record { kind: Kind::Output, event: Shared::new(event), message: None });
+        self.push(Record { kind: Kind::Output, event, message: None });
         Ok(())
     }
 
@@ -140,7 +148,7 @@ impl Batch {
     ) -> Result<(), Refused> {
         let mut status = TaskStatus::new(state, now);
         status.message = message.map(Box::new);
-        self.output(StreamResponse::StatusUpdate(self.update(status, None)))
+        self.output(Shared::new(StreamResponse::StatusUpdate(self.update(status, None))))
     }
 
     /// Returns the same records for a task that turns out to be in another state.

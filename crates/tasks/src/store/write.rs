@@ -122,7 +122,7 @@ pub enum Appended {
 }
 
 /// What is kept for how long, and how many of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
     /// By state: how long ended tasks are kept, and how many in each tenant. States that have
     /// no rule, and states that are not terminal, are kept for ever.

@@ -1,0 +1,269 @@
+//! The HTTP client: one [`Client`] serves any number of callers and errands.
+
+mod body;
+mod connect;
+mod request;
+mod response;
+mod stream;
+mod tls;
+
+use std::{error::Error as StdError, fmt, pin::pin, sync::Arc, time::Duration};
+
+use http::header;
+use hyper_util::{
+    client::legacy::{self, connect::capture_connection},
+    rt::{TokioExecutor, TokioTimer},
+};
+use tokio::time::{Instant, timeout, timeout_at};
+
+pub use self::{
+    body::Body,
+    connect::{Dialer, TcpDialer},
+    request::{Request, Timeouts},
+    response::{Response, ResponseBody},
+    tls::InvalidRoots,
+};
+use self::{connect::Connector, tls::Tls};
+use crate::{
+    egress::{Errand, Guard},
+    error::{Clock, Error},
+};
+
+/// Sends requests to where its guard lets them go. Cheap to clone.
+///
+/// Connections are kept and used again, but only for the same errand: a connection that was
+/// opened for an administrator's target never carries a caller's request.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    guard: Guard,
+    timeouts: Timeouts,
+    /// How long a request may wait for its connection: the connector's own clocks are
+    /// sharper, this one bounds what the pool adds.
+    connection_limit: Duration,
+    lanes: Vec<Lane>,
+}
+
+/// The connections of one errand.
+struct Lane {
+    errand: Errand,
+    pool: legacy::Client<Connector, Body>,
+}
+
+/// Options of a [`Client`].
+#[derive(Debug)]
+#[must_use]
+pub struct Builder {
+    guard: Guard,
+    dialer: Arc<dyn Dialer>,
+    timeouts: Timeouts,
+    connect_limit: Duration,
+    connections: usize,
+    idle_connections_per_host: usize,
+    idle_limit: Duration,
+    roots: Vec<Vec<u8>>,
+}
+
+/// Answers with larger heads are broken off.
+const HEAD_BYTES: u32 = 64 * 1024;
+const HEADERS: usize = 100;
+
+impl Client {
+    /// Makes a client with default limits.
+    pub fn new(guard: Guard) -> Self {
+        let builder = Self::builder(guard);
+        let tls = Tls::new(Vec::new());
+        builder.build_with(tls)
+    }
+
+    /// Sets options first.
+    pub fn builder(guard: Guard) -> Builder {
+        Builder {
+            guard,
+            dialer: Arc::new(TcpDialer),
+            timeouts: Timeouts::default(),
+            connect_limit: Duration::from_secs(5),
+            connections: 1024,
+            idle_connections_per_host: 8,
+            idle_limit: Duration::from_secs(30),
+            roots: Vec::new(),
+        }
+    }
+
+    /// Returns the guard, which makes the URLs that can be sent to.
+    pub fn guard(&self) -> &Guard {
+        &self.shared.guard
+    }
+
+    /// Sends a request and waits for the head of its answer, whatever the status.
+    ///
+    /// A redirect is an answer like any other. Dropping the future breaks off the exchange.
+    pub async fn send(&self, request: Request) -> Result<Response, Error> {
+        let Request { url, mut inner, timeouts } = request;
+        self.shared.guard.check_again(&url)?;
+        let timeouts = timeouts.unwrap_or(self.shared.timeouts);
+        // Framing and routing are ours: a header that says otherwise could smuggle a request.
+        for name in [
+            header::HOST,
+            header::CONNECTION,
+            header::CONTENT_LENGTH,
+            header::TRANSFER_ENCODING,
+            header::UPGRADE,
+        ] {
+            inner.headers_mut().remove(name);
+        }
+        let deadline = timeouts.whole.and_then(|whole| Instant::now().checked_add(whole));
+        let lane = self.lane(url.errand());
+        let exchange = self.exchange(lane, inner, timeouts.first_byte, url.host_text());
+        let answer = match deadline {
+            Some(deadline) => timeout_at(deadline, exchange).await.map_err(|_| Error::Timeout {
+                clock: Clock::Whole,
+                limit: timeouts.whole.unwrap_or_default(),
+            })?,
+            None => exchange.await,
+        }?;
+        Ok(Response::new(answer, url.host_text(), timeouts, deadline))
+    }
+
+    async fn exchange(
+        &self,
+        lane: &Lane,
+        mut request: http::Request<Body>,
+        first_byte: Duration,
+        host: &str,
+    ) -> Result<http::Response<hyper::body::Incoming>, Error> {
+        let mut connection = capture_connection(&mut request);
+        let mut answer = pin!(lane.pool.request(request));
+        let limit = self.shared.connection_limit;
+        let answered = tokio::select! {
+            biased;
+            answered = &mut answer => Some(answered),
+            _ = connection.wait_for_connection_metadata() => None,
+            () = tokio::time::sleep(limit) => {
+                return Err(Error::Timeout { clock: Clock::Connect, limit });
+            }
+        };
+        let answered = match answered {
+            Some(answered) => answered,
+            None => timeout(first_byte, answer)
+                .await
+                .map_err(|_| Error::Timeout { clock: Clock::FirstByte, limit: first_byte })?,
+        };
+        answered.map_err(|error| in_our_words(error, host))
+    }
+
+    fn lane(&self, errand: Errand) -> &Lane {
+        let lanes = &self.shared.lanes;
+        lanes.iter().find(|lane| lane.errand == errand).expect("there is a lane for every errand")
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("guard", &self.shared.guard).finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// Opens connections by other means. The addresses are checked before.
+    pub fn dialer(mut self, dialer: impl Dialer) -> Self {
+        self.dialer = Arc::new(dialer);
+        self
+    }
+
+    /// Sets the clocks of requests that set none themselves.
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// Sets how long opening a connection may take, over all addresses and with TLS.
+    pub fn connect_limit(mut self, limit: Duration) -> Self {
+        self.connect_limit = limit;
+        self
+    }
+
+    /// Sets how many connections may be open for one errand, in use or idle.
+    pub fn connections(mut self, count: usize) -> Self {
+        self.connections = count;
+        self
+    }
+
+    /// Sets how many unused connections to one host are kept, and for how long.
+    pub fn idle_connections(mut self, per_host: usize, limit: Duration) -> Self {
+        self.idle_connections_per_host = per_host;
+        self.idle_limit = limit;
+        self
+    }
+
+    /// Trusts more issuers of certificates beside the platform's, in PEM.
+    pub fn extra_roots(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.roots.push(pem.into());
+        self
+    }
+
+    /// Makes the client. Fails if an extra root is not a certificate.
+    pub fn build(mut self) -> Result<Client, InvalidRoots> {
+        let roots = tls::read_roots(&std::mem::take(&mut self.roots))?;
+        let tls = Tls::new(roots);
+        Ok(self.build_with(tls))
+    }
+
+    fn build_with(self, tls: Tls) -> Client {
+        let tls = Arc::new(tls);
+        let lane = |errand| {
+            let connector = Connector::new(connect::Options {
+                guard: self.guard.clone(),
+                dialer: Arc::clone(&self.dialer),
+                tls: Arc::clone(&tls),
+                errand,
+                limit: self.connect_limit,
+                connections: self.connections,
+            });
+            Lane { errand, pool: self.pool(connector) }
+        };
+        let shared = Shared {
+            lanes: Errand::all().map(lane).collect(),
+            timeouts: self.timeouts,
+            // The connect limit counts twice: waiting for a place among the connections, then
+            // opening one.
+            connection_limit: self
+                .guard
+                .limit()
+                .saturating_add(self.connect_limit)
+                .saturating_add(self.connect_limit),
+            guard: self.guard,
+        };
+        Client { shared: Arc::new(shared) }
+    }
+
+    fn pool(&self, connector: Connector) -> legacy::Client<Connector, Body> {
+        legacy::Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(self.idle_limit)
+            .pool_max_idle_per_host(self.idle_connections_per_host)
+            .http1_max_buf_size(HEAD_BYTES as usize)
+            .http1_max_headers(HEADERS)
+            .http2_max_header_list_size(HEAD_BYTES)
+            // A peer that vanished without a word is noticed while streams are open.
+            .http2_keep_alive_interval(Duration::from_secs(30))
+            .http2_keep_alive_timeout(Duration::from_secs(10))
+            .build(connector)
+    }
+}
+
+/// Finds our own error in the library's, where the connector put it.
+fn in_our_words(error: legacy::Error, host: &str) -> Error {
+    let mut source: Option<&(dyn StdError + 'static)> = Some(&error);
+    while let Some(current) = source {
+        if let Some(ours) = current.downcast_ref::<Error>() {
+            return ours.clone();
+        }
+        source = current.source();
+    }
+    Error::Http { host: host.to_owned(), source: Arc::new(error) }
+}

@@ -1,0 +1,156 @@
+//! The one reading of a URL, for the check and for the connection alike.
+
+use std::{fmt, net::IpAddr};
+
+use ::url::{Host as ParsedHost, Url};
+use http::Uri;
+
+use super::{Errand, Refused};
+
+const LONGEST_URL: usize = 8192;
+
+/// A URL that a guard let pass for an errand.
+///
+/// Only such a URL can be sent to. The text may hold secrets, so `Debug` shows no more than
+/// scheme, host and port.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CheckedUrl {
+    url: Url,
+    uri: Uri,
+    host: Host,
+    port: u16,
+    errand: Errand,
+}
+
+/// Where a URL leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Host {
+    /// A name to be resolved, in ASCII.
+    Name(String),
+    /// This machine, by the name `localhost` or one under it.
+    Localhost,
+    /// An address, however it was spelled.
+    Address(IpAddr),
+}
+
+impl CheckedUrl {
+    /// Returns the URL in its one canonical spelling.
+    pub fn as_str(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// Returns the host as the URL names it: a name in ASCII, or an address.
+    pub fn host_text(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+
+    /// Returns the port, the scheme's own if the URL names none.
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Tells whether the URL is an https one.
+    pub fn is_https(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
+    /// Returns what the URL was checked for.
+    pub const fn errand(&self) -> Errand {
+        self.errand
+    }
+
+    pub(super) const fn host(&self) -> &Host {
+        &self.host
+    }
+
+    pub(crate) const fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// Reads a URL, and refuses what no policy allows and what other parsers read differently.
+    pub(super) fn parse(text: &str, errand: Errand) -> Result<Self, Refused> {
+        if text.len() > LONGEST_URL {
+            return Err(Refused::TooLong { limit: LONGEST_URL });
+        }
+        // The parser would drop or turn these without a word.
+        if text.contains(|letter: char| letter.is_control() || letter.is_whitespace()) {
+            return Err(Refused::Ambiguous { what: "a blank or control character" });
+        }
+        if text.contains('\\') {
+            return Err(Refused::Ambiguous { what: "a backslash" });
+        }
+        let mut url = Url::parse(text).map_err(Refused::Unparsable)?;
+        if !matches!(url.scheme(), "https" | "http") {
+            return Err(Refused::Scheme);
+        }
+        let Some(rest) = text.get(url.scheme().len()..).and_then(|rest| rest.strip_prefix("://"))
+        else {
+            return Err(Refused::Ambiguous { what: "no `//` after its scheme" });
+        };
+        if rest.starts_with('/') {
+            return Err(Refused::Ambiguous { what: "more than two slashes after its scheme" });
+        }
+        // An empty user name leaves nothing in the parsed URL, only in the text.
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        if authority.contains('@') || !url.username().is_empty() || url.password().is_some() {
+            return Err(Refused::Credentials);
+        }
+        if url.fragment().is_some() {
+            return Err(Refused::Fragment);
+        }
+        let port = url.port_or_known_default().filter(|port| *port != 0).ok_or(Refused::Port)?;
+        let host = Host::take(&mut url)?;
+        let uri = same_uri(&url)?;
+        Ok(Self { url, uri, host, port, errand })
+    }
+}
+
+impl fmt::Debug for CheckedUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let origin = format_args!("{}://{}:{}", self.url.scheme(), self.host_text(), self.port);
+        f.debug_struct("CheckedUrl")
+            .field("origin", &origin)
+            .field("errand", &self.errand)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// Reads the host of a URL, and removes the dot that ends a name.
+    fn take(url: &mut Url) -> Result<Self, Refused> {
+        let name = match url.host().ok_or(Refused::Host)? {
+            ParsedHost::Ipv4(address) => return Ok(Self::Address(address.into())),
+            ParsedHost::Ipv6(address) => return Ok(Self::Address(address.into())),
+            ParsedHost::Domain(name) => name.strip_suffix('.').unwrap_or(name).to_owned(),
+        };
+        if !is_dns_name(&name) {
+            return Err(Refused::Host);
+        }
+        url.set_host(Some(&name)).map_err(|_| Refused::Host)?;
+        // Without its dot a name may have become an address.
+        if !matches!(url.host(), Some(ParsedHost::Domain(_))) {
+            return Err(Refused::Host);
+        }
+        let is_localhost = name == "localhost" || name.ends_with(".localhost");
+        Ok(if is_localhost { Self::Localhost } else { Self::Name(name) })
+    }
+}
+
+/// Tells whether DNS can hold a name. Underscores are no part of host names, but in use.
+fn is_dns_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    };
+    name.len() <= 253 && name.split('.').all(is_label)
+}
+
+/// Returns the URL as the HTTP library takes it, sure to name the same place.
+fn same_uri(url: &Url) -> Result<Uri, Refused> {
+    let differs = Refused::Ambiguous { what: "a character that belongs percent-encoded" };
+    let Ok(uri) = url.as_str().parse::<Uri>() else { return Err(differs) };
+    let same = uri.scheme_str() == Some(url.scheme())
+        && uri.host() == url.host_str()
+        && uri.port_u16() == url.port();
+    if same { Ok(uri) } else { Err(differs) }
+}

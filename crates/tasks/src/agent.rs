@@ -1,0 +1,217 @@
+//! What the engine runs.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use nuncio_protocol::{message::Message, task::Task};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::{output::Output, scope::Place};
+
+/// Turns one message into task events.
+///
+/// ```
+/// use nuncio_tasks::agent::{Agent, Failure, Turn};
+/// use nuncio_tasks::output::Output;
+///
+/// struct Echo;
+///
+/// impl Agent for Echo {
+///     async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
+///         output.text(turn.message.text()).await?;
+///         Ok(())
+///     }
+/// }
+/// ```
+pub trait Agent: Send + Sync + 'static {
+    /// Runs one turn.
+    ///
+    /// A task that is not ended or interrupted when this returns is completed, or failed if it
+    /// returns a [`Failure`]. Dropping the future ends the work: a cancel does that.
+    fn run(&self, turn: Turn, output: Output) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Says how the engine is to treat the work.
+    fn conduct(&self) -> Conduct {
+        Conduct::default()
+    }
+}
+
+/// How the engine treats the work of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Conduct {
+    /// What becomes of work whose process has died.
+    pub interrupted: Interrupted,
+    /// Whether messages may come while the agent works; it must read [`Turn::input`] then.
+    pub listens: bool,
+    /// Whether the work may begin before the task is on disk, so that a short turn is written
+    /// as one. Only for work that changes nothing outside. Keyed messages never begin early.
+    pub begins_early: bool,
+    /// Whether a message without a key counts as keyed by its identifier.
+    pub dedupes_by_message_id: bool,
+    /// How long the work may go on after a cancel, to clean up.
+    pub cancel_grace: Duration,
+}
+
+impl Default for Conduct {
+    fn default() -> Self {
+        Self {
+            interrupted: Interrupted::Fail,
+            listens: false,
+            begins_early: false,
+            dedupes_by_message_id: false,
+            cancel_grace: Duration::ZERO,
+        }
+    }
+}
+
+/// What becomes of work whose process has died.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupted {
+    /// The task fails, and says why.
+    Fail,
+    /// The turn is run again from its start.
+    Retry,
+    /// The agent goes on from what the task says.
+    Resume,
+}
+
+/// One turn of a conversation about a task.
+#[derive(Debug)]
+pub struct Turn {
+    /// The task as it stands, with the message in its history.
+    pub task: Task,
+    /// What was said.
+    pub message: Message,
+    /// Why there is a turn.
+    pub cause: Cause,
+    /// Whose task it is.
+    pub place: Place,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// Why there is a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A message came.
+    Message,
+    /// The process that ran this turn has died, or given it back; see
+    /// [`Conduct::interrupted`].
+    Interrupted,
+    /// The wake-up that the agent had asked for is due.
+    WakeUp,
+}
+
+impl Turn {
+    /// Waits for what is said while the agent works. Only agents that listen get anything.
+    /// What is not read by the end of the turn begins the next one.
+    pub async fn input(&self) -> Message {
+        self.inbox.next().await
+    }
+
+    /// Waits until somebody wants the work to end. Matters only with a
+    /// [`Conduct::cancel_grace`]: without, the work is dropped at that moment.
+    pub async fn cancelled(&self) {
+        self.cancel.cancelled().await;
+    }
+}
+
+/// What was said to an agent while it worked. It is in the log already, and bounded by that.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    messages: Mutex<VecDeque<Message>>,
+    arrived: Notify,
+}
+
+impl Inbox {
+    pub(crate) fn put(&self, message: Message) {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).push_back(message);
+        self.arrived.notify_one();
+    }
+
+    pub(crate) fn take(&self) -> Option<Message> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    async fn next(&self) -> Message {
+        loop {
+            if let Some(message) = self.take() {
+                return message;
+            }
+            self.arrived.notified().await;
+        }
+    }
+}
+
+/// Why an agent could not do it.
+#[derive(Debug)]
+pub struct Failure {
+    told: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Failure {
+    /// Fails with a reason that the caller is told.
+    pub fn new(told: impl Into<String>) -> Self {
+        Self { told: told.into(), source: None }
+    }
+
+    /// Returns what the caller is told.
+    pub fn told(&self) -> &str {
+        &self.told
+    }
+
+    /// Returns what only the log is told.
+    pub fn source(&self) -> Option<&(dyn std::error::Error + Send + Sync + 'static)> {
+        self.source.as_deref()
+    }
+}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for Failure {
+    /// The caller is told that the agent failed, not how: errors name files, hosts and worse.
+    fn from(error: E) -> Self {
+        Self { told: "the agent failed".to_owned(), source: Some(Box::new(error)) }
+    }
+}
+
+/// An [`Agent`] whose type is forgotten.
+pub(crate) trait AnyAgent: Send + Sync {
+    fn run_boxed(
+        &self,
+        turn: Turn,
+        output: Output,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + '_>>;
+
+    fn conduct(&self) -> Conduct;
+}
+
+impl<A: Agent> AnyAgent for A {
+    fn run_boxed(
+        &self,
+        turn: Turn,
+        output: Output,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + '_>> {
+        Box::pin(self.run(turn, output))
+    }
+
+    fn conduct(&self) -> Conduct {
+        Agent::conduct(self)
+    }
+}
+
+impl fmt::Debug for dyn AnyAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent").field("conduct", &self.conduct()).finish()
+    }
+}

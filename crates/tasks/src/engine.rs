@@ -1,0 +1,258 @@
+//! The task engine: everything A2A says about tasks, over any store.
+//!
+//! A message comes in by [`Tasks::send`] or [`Tasks::stream`]; `run` runs the agent and writes
+//! what it says; readers follow the log with cursors. `keeper` keeps leases, takes over what
+//! others have left, and listens to hints.
+
+mod accept;
+mod bridge;
+mod cancel;
+mod keeper;
+mod read;
+mod run;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use nuncio_protocol::{
+    error::{Error, ErrorKind},
+    push::TaskPushNotificationConfig,
+    version::Version,
+};
+use tokio::time::Instant;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use bridge::reasons;
+
+use crate::{
+    agent::{Agent, AnyAgent},
+    clock::Clock,
+    hints::{Hints, NoHints},
+    live::{self, AtHand, Live},
+    log::Entry,
+    output::{Limits, RefusalCounts, Refusals},
+    scope::{Name, Place},
+    store::{self, Head, Lease, Retention, Store, TaskRef, Tenure},
+};
+
+/// A call of one caller to one agent.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Who calls whom.
+    pub place: Place,
+    /// The caller's idempotency key.
+    pub key: Option<String>,
+    /// The version of A2A the caller speaks.
+    pub version: Version,
+    /// The last event a returning reader has seen.
+    pub last_event: Option<u64>,
+}
+
+impl Call {
+    /// Calls without any wishes.
+    pub fn new(place: Place) -> Self {
+        Self { place, key: None, version: Version::V1_0, last_event: None }
+    }
+}
+
+/// How the engine behaves.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// How much one task may say.
+    pub limits: Limits,
+    /// How many unfinished tasks a caller may have.
+    pub unfinished_tasks: u32,
+    /// How many webhooks a task may have.
+    pub webhooks: u32,
+    /// How long a caller waits at most for an answer; afterwards it gets the live task.
+    pub longest_wait: Duration,
+    /// How long a cancel waits for the work to end.
+    pub cancel_wait: Duration,
+    /// How long a lease lasts.
+    pub lease: Duration,
+    /// When tasks of agents that nobody serves are failed.
+    pub orphaned_after: Duration,
+    /// How often work may be lost to crashes before it is given up.
+    pub attempts: u32,
+    /// What is kept for how long.
+    pub retention: Retention,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            unfinished_tasks: 1_000,
+            webhooks: 10,
+            longest_wait: Duration::from_secs(120),
+            cancel_wait: Duration::from_secs(5),
+            lease: store::LEASE,
+            orphaned_after: Duration::from_secs(60),
+            attempts: 3,
+            retention: Retention::default(),
+        }
+    }
+}
+
+/// The task engine. Cheap to clone; all clones are the same engine.
+#[derive(Clone, Debug)]
+pub struct Tasks(Arc<Engine>);
+
+pub(crate) struct Engine {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Clock,
+    pub(crate) settings: Settings,
+    hints: Arc<dyn Hints>,
+    /// This process, by a name that no other has or had.
+    owner: Name,
+    agents: HashMap<Name, Arc<dyn AnyAgent>>,
+    refusals: Arc<Refusals>,
+    at_hand: Arc<AtHand>,
+    held: Mutex<HashMap<TaskRef, Held>>,
+    /// Ends everything in the background.
+    stop: CancellationToken,
+    background: TaskTracker,
+}
+
+/// A lease that this process holds.
+#[derive(Debug)]
+struct Held {
+    tenure: Tenure,
+    /// When it is over by our own clock.
+    until: Instant,
+    /// Ends the work.
+    lost: CancellationToken,
+}
+
+/// Puts an engine together.
+#[derive(Debug)]
+#[must_use]
+pub struct Builder {
+    engine: Engine,
+}
+
+impl Builder {
+    /// Runs an agent under a name.
+    pub fn agent(mut self, name: Name, agent: impl Agent) -> Self {
+        self.engine.agents.insert(name, Arc::new(agent));
+        self
+    }
+
+    /// Listens to and gives hints.
+    pub fn hints(mut self, hints: Arc<dyn Hints>) -> Self {
+        self.engine.hints = hints;
+        self
+    }
+
+    /// Uses a clock of one's own.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.engine.clock = clock;
+        self
+    }
+
+    /// Changes how the engine behaves.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.engine.settings = settings;
+        self
+    }
+
+    /// Starts the engine, and takes over what other processes have left.
+    pub fn start(self) -> Tasks {
+        let tasks = Tasks(Arc::new(self.engine));
+        keeper::start(&tasks.0);
+        tasks
+    }
+}
+
+impl Tasks {
+    /// Puts an engine together over a store.
+    pub fn builder(store: Arc<dyn Store>) -> Builder {
+        let owner = Name::generate();
+        Builder {
+            engine: Engine {
+                store,
+                clock: Clock::default(),
+                settings: Settings::default(),
+                hints: Arc::new(NoHints),
+                owner,
+                agents: HashMap::new(),
+                refusals: Arc::default(),
+                at_hand: Arc::default(),
+                held: Mutex::default(),
+                stop: CancellationToken::new(),
+                background: TaskTracker::new(),
+            },
+        }
+    }
+
+    /// Returns how often agents said what they may not.
+    pub fn refusals(&self) -> RefusalCounts {
+        self.0.refusals.counts()
+    }
+
+    /// Stops: running work gets `grace` to end, then its leases are given back, so that another
+    /// process goes on with it at once.
+    pub async fn stop(&self, grace: Duration) {
+        self.0.drain(grace).await;
+    }
+}
+
+impl Engine {
+    pub(crate) fn lease(&self) -> Lease {
+        Lease { owner: self.owner.clone(), lasts: self.settings.lease }
+    }
+
+    fn output_settings(&self) -> (Clock, Limits, Arc<Refusals>) {
+        (self.clock.clone(), self.settings.limits, Arc::clone(&self.refusals))
+    }
+
+    fn agent(&self, name: &Name) -> Result<&Arc<dyn AnyAgent>, Error> {
+        self.agents.get(name).ok_or_else(|| bridge::no_agent(name))
+    }
+
+    /// Makes a webhook of what a caller asks for.
+    #[expect(clippy::unused_async, reason = "addresses will be resolved here")]
+    async fn webhook(
+        &self,
+        _: TaskPushNotificationConfig,
+        _: Version,
+    ) -> Result<store::NewWebhook, Error> {
+        Err(Error::new(ErrorKind::PushNotificationNotSupported, "nobody sends webhooks here"))
+    }
+
+    /// Returns the task among those at hand, which then knows at least as much as `head`.
+    async fn at_hand(&self, head: &Head) -> Result<Arc<Live>, store::Error> {
+        let (live, is_new) = self.at_hand.take(head, &[]);
+        // What was written after `head` was read was shown to those who were there then.
+        if is_new || live.reached().seq < head.seq {
+            live::fill(&*self.store, &live).await?;
+        }
+        Ok(live)
+    }
+
+    /// Shows a committed change to everybody: readers here at once, others by a hint.
+    async fn show(&self, live: &Live, entries: &[Entry], head: &Head) {
+        if live.publish(entries, head.state).is_err()
+            && let Err(error) = live::fill(&*self.store, live).await
+        {
+            // It is written; readers see it with the next change, or the next look.
+            tracing::warn!(%error, "a change could not be shown");
+        }
+        self.tell_others(head);
+    }
+
+    fn lock_held(&self) -> MutexGuard<'_, HashMap<TaskRef, Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("owner", &self.owner).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,278 @@
+//! A message comes in: a new task, or more for one that is there.
+
+use std::{sync::Arc, time::Duration};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use nuncio_protocol::{
+    error::{Error, ErrorKind},
+    ids::{ContextId, TaskId},
+    json,
+    message::Message,
+    operation::SendMessageRequest,
+    service::Events,
+    state::TaskState,
+    task::{Task, TaskStatus},
+};
+use tokio::{sync::oneshot, time::timeout};
+
+use super::{
+    Call, Engine, Tasks, bridge,
+    read::{Follow, cut_history},
+    run::{Opened, Opening, Run},
+};
+use crate::{
+    agent::{Cause, Conduct},
+    live::{Live, Reached},
+    log::{Batch, Entry, Folded, Seq},
+    scope::Scope,
+    store::{self, Append, Appended, Head, Key, NewWebhook, Tenancy, Wake, Want},
+};
+
+/// The longest idempotency key, in bytes.
+const MAX_KEY_BYTES: usize = 256;
+
+/// How often a message to a task that changes all the time is tried.
+const MAX_RACES: usize = 16;
+
+/// A message that is in a log.
+pub(super) struct Accepted {
+    /// The task.
+    pub(super) id: TaskId,
+    pub(super) live: Arc<Live>,
+    /// The entry that the message became, or that opened its task.
+    pub(super) seq: Seq,
+}
+
+impl Tasks {
+    /// Takes a message, and waits until its task ends or needs something: at most for the
+    /// longest wait, after which the answer is the task as it stands.
+    pub async fn send(&self, call: &Call, request: SendMessageRequest) -> Result<Task, Error> {
+        let wishes = request.configuration.as_ref();
+        let at_once = wishes.is_some_and(|wishes| wishes.return_immediately);
+        let history = wishes.and_then(|wishes| wishes.history_length);
+        let accepted = self.0.accept(call, request).await?;
+        let mut task = if at_once {
+            self.0.load(&call.place, &accepted.id, Want::at(accepted.seq)).await?
+        } else {
+            self.0.wait(call, &accepted, self.0.settings.longest_wait).await?
+        };
+        cut_history(&mut task, history);
+        Ok(task)
+    }
+
+    /// Takes a message, and follows its task until it ends or asks for input.
+    pub async fn stream(&self, call: &Call, request: SendMessageRequest) -> Result<Events, Error> {
+        let history = request.configuration.as_ref().and_then(|wishes| wishes.history_length);
+        let accepted = self.0.accept(call, request).await?;
+        let follow = Follow { until_input: true, history };
+        self.0.follow(call, &accepted.id, accepted.live, accepted.seq, follow).await
+    }
+}
+
+impl Engine {
+    async fn accept(
+        self: &Arc<Self>,
+        call: &Call,
+        mut request: SendMessageRequest,
+    ) -> Result<Accepted, Error> {
+        if self.stop.is_cancelled() {
+            return Err(stopping());
+        }
+        let conduct = self.agent(&call.place.agent)?.conduct();
+        let key = key(call, &request, conduct)?;
+        let config = request.configuration.as_mut();
+        let webhook = match config.and_then(|wishes| wishes.task_push_notification_config.take()) {
+            Some(config) => vec![self.webhook(config, call.version).await?],
+            None => Vec::new(),
+        };
+        match request.message.task_id.clone() {
+            None => self.open(call, request.message, key, webhook).await,
+            Some(task) => self.go_on(call, &task, request.message, key, webhook, conduct).await,
+        }
+    }
+
+    /// Begins a task.
+    async fn open(
+        self: &Arc<Self>,
+        call: &Call,
+        mut message: Message,
+        key: Option<Key>,
+        webhooks: Vec<NewWebhook>,
+    ) -> Result<Accepted, Error> {
+        let id = TaskId::generate();
+        let context_is_given = message.context_id.is_some();
+        let context = message.context_id.take().unwrap_or_else(ContextId::generate);
+        message.task_id = Some(id.clone());
+        message.context_id = Some(context.clone());
+        let status = TaskStatus::new(TaskState::Submitted, self.clock.now());
+        let mut task = Task::new(id.clone(), context, status);
+        task.history.push(message.clone());
+
+        let opening = Opening { place: call.place.clone(), key, webhooks, context_is_given };
+        let (tell, told) = oneshot::channel();
+        Run::open(Arc::clone(self), task, message, opening)?.spawn(tell);
+        match told.await {
+            Ok(Ok(Opened::New(live))) => Ok(Accepted { id, live, seq: Seq(1) }),
+            Ok(Ok(Opened::Repeated(Some(head)))) => {
+                let live = self.at_hand(&head).await?;
+                Ok(Accepted { id: head.id, live, seq: Seq(1) })
+            }
+            Ok(Ok(Opened::Repeated(None))) => Err(bridge::key_of_a_removed_task()),
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(stopping()),
+        }
+    }
+
+    /// Says more to a task that is there.
+    async fn go_on(
+        self: &Arc<Self>,
+        call: &Call,
+        task: &TaskId,
+        mut message: Message,
+        key: Option<Key>,
+        webhooks: Vec<NewWebhook>,
+        conduct: Conduct,
+    ) -> Result<Accepted, Error> {
+        for _ in 0..MAX_RACES {
+            let head = self.head(&call.place, task).await?;
+            match &message.context_id {
+                Some(context) if *context != head.context => {
+                    return Err(bridge::invalid(
+                        "message.contextId",
+                        "is not the context of the task; leave it out or correct it",
+                    ));
+                }
+                _ => message.context_id = Some(head.context.clone()),
+            }
+            // A repeated message finds its task even if that has ended meanwhile.
+            if head.state.is_terminal() && key.is_none() {
+                return Err(bridge::ended(task, head.state));
+            }
+            if !head.state.is_interrupted() && !head.state.is_terminal() && !conduct.listens {
+                let text = format!("task {task} is being worked on and takes no messages now");
+                return Err(Error::new(ErrorKind::UnsupportedOperation, text));
+            }
+            // Made for a task that goes on: if it has ended, only a repeated key gets through.
+            let from = if head.state.is_terminal() { TaskState::Working } else { head.state };
+            let mut batch = Batch::follow(task.clone(), head.context.clone(), from);
+            batch
+                .input(message.clone(), self.clock.now())
+                .map_err(|_| bridge::ended(task, head.state))?;
+            let append = Append {
+                task: head.reference,
+                epoch: None,
+                batch,
+                snapshot: None,
+                tenancy: Tenancy::Take(self.lease()),
+                key: key.clone(),
+                webhooks: webhooks.clone(),
+                wake: Wake::Keep,
+            };
+            let entries = entries_of(&append.batch, head.seq);
+            match self.store.append(append).await {
+                Ok(Appended::Done { head: now, taken }) => {
+                    let live = self.at_hand(&now).await?;
+                    self.show(&live, &renumber(entries, now.seq), &now).await;
+                    let seq = now.seq;
+                    if taken {
+                        self.begin_turn(now, Arc::clone(&live), Cause::Message).await?;
+                    }
+                    return Ok(Accepted { id: task.clone(), live, seq });
+                }
+                Ok(Appended::Repeated { task, seq }) => {
+                    let head = self.head(&call.place, &task).await?;
+                    let live = self.at_hand(&head).await?;
+                    return Ok(Accepted { id: task, live, seq });
+                }
+                Err(store::Error::StateChanged { .. }) if head.state.is_terminal() => {
+                    return Err(bridge::ended(task, head.state));
+                }
+                Err(store::Error::StateChanged { .. }) => {}
+                Err(store::Error::Gone) => return Err(Error::task_not_found(task)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let text = format!("task {task} changes too fast to take a message");
+        Err(Error::new(ErrorKind::Unavailable, text).with_retry_after(Duration::from_secs(1)))
+    }
+
+    /// Runs the agent on a task that this process has just taken.
+    pub(super) async fn begin_turn(
+        self: &Arc<Self>,
+        head: Head,
+        live: Arc<Live>,
+        cause: Cause,
+    ) -> Result<(), Error> {
+        let scope = Scope::from(&head.place);
+        let Some(loaded) = self.store.load(&scope, &head.id, Want::ALL).await? else {
+            return Err(Error::task_not_found(&head.id));
+        };
+        let folded = loaded.fold()?;
+        Run::go_on(Arc::clone(self), loaded.head, folded, live, cause)?.spawn_taken();
+        Ok(())
+    }
+
+    /// Waits until a task ends or needs something.
+    async fn wait(
+        &self,
+        call: &Call,
+        accepted: &Accepted,
+        longest: Duration,
+    ) -> Result<Task, Error> {
+        let mut watch = accepted.live.watch();
+        let settled = watch.wait_for(|Reached { seq, state }| {
+            *seq >= accepted.seq && (state.is_terminal() || state.is_interrupted())
+        });
+        let reached = match timeout(longest, settled).await {
+            Ok(Ok(reached)) => Some(*reached),
+            // Over the limit: the answer is the task as it stands.
+            Ok(Err(_)) | Err(_) => None,
+        };
+        match reached.and_then(|reached| accepted.live.settled(reached.seq)) {
+            Some(folded) => Ok(Folded::clone(&folded).task),
+            None => self.load(&call.place, &accepted.id, Want::ALL).await,
+        }
+    }
+}
+
+fn stopping() -> Error {
+    let text = "the engine is stopping; send it again";
+    Error::new(ErrorKind::Unavailable, text).with_retry_after(Duration::from_secs(1))
+}
+
+/// Numbers what a batch will be if nothing comes between.
+pub(super) fn entries_of(batch: &Batch, after: Seq) -> Vec<Entry> {
+    let records = batch.records().iter().enumerate();
+    records
+        .map(|(index, record)| Entry { seq: after.plus(index + 1), record: record.clone() })
+        .collect()
+}
+
+/// Numbers entries anew, so that the last is `last`.
+pub(super) fn renumber(mut entries: Vec<Entry>, last: Seq) -> Vec<Entry> {
+    let mut seq = last.0;
+    for entry in entries.iter_mut().rev() {
+        entry.seq = Seq(seq);
+        seq = seq.saturating_sub(1);
+    }
+    entries
+}
+
+/// Returns what makes the message the only one of its kind, if anything does.
+fn key(call: &Call, request: &SendMessageRequest, conduct: Conduct) -> Result<Option<Key>, Error> {
+    let text = match &call.key {
+        Some(key) if !(1..=MAX_KEY_BYTES).contains(&key.len()) => {
+            let text = format!("has 1 to {MAX_KEY_BYTES} bytes, this has {}", key.len());
+            return Err(bridge::invalid("Idempotency-Key", &text));
+        }
+        // The two kinds are kept apart, so that neither can be mistaken for the other.
+        Some(key) => format!("key:{key}"),
+        None if conduct.dedupes_by_message_id => {
+            format!("message:{}", request.message.message_id)
+        }
+        None => return Ok(None),
+    };
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, json::to_string(request).as_bytes()).as_ref());
+    Ok(Some(Key { text, request: hash }))
+}

@@ -1,0 +1,232 @@
+//! What goes on in the background: leases, takeovers, hints, keeping house.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use nuncio_protocol::state::TaskState;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+
+use super::Engine;
+use crate::{
+    agent::{Cause, Interrupted},
+    hints::Hint,
+    live::{self, Live},
+    log::{Kind, Seq},
+    store::{self, Claim, Claimed, Head, Limit, Reason, TaskRef, Tenure},
+};
+
+/// How often leases are renewed, as a part of how long they last.
+const RENEWALS_PER_LEASE: u32 = 3;
+
+/// How often the store is asked what has become of the tasks that are watched here, and what
+/// needs an owner.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How often the house is kept.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// How much is taken over, and removed, at once.
+const MOST_AT_ONCE: usize = 100;
+
+/// Starts everything that goes on in the background.
+pub(super) fn start(engine: &Arc<Engine>) {
+    let every = |period, job: fn(Arc<Engine>) -> Job| {
+        let engine = Arc::clone(engine);
+        let stop = engine.stop.clone();
+        let tracker = engine.background.clone();
+        tracker.spawn(stop.run_until_cancelled_owned(async move {
+            let mut ticks = interval(period);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                if let Err(error) = job(Arc::clone(&engine)).await {
+                    tracing::warn!(%error, "a look at the store failed");
+                }
+            }
+        }));
+    };
+    every(engine.settings.lease / RENEWALS_PER_LEASE, |engine| Box::pin(engine.renew()));
+    every(LOOK_EVERY, |engine| Box::pin(engine.take_over()));
+    every(SWEEP_EVERY, |engine| Box::pin(engine.sweep()));
+    if engine.store.is_shared() {
+        every(LOOK_EVERY, |engine| Box::pin(engine.look()));
+        every(LOOK_EVERY / 4, |engine| {
+            engine.check_leases();
+            Box::pin(async { Ok(()) })
+        });
+        let listening = Arc::clone(engine);
+        let stop = engine.stop.clone();
+        engine.background.spawn(stop.run_until_cancelled_owned(listening.listen()));
+    }
+}
+
+type Job = std::pin::Pin<Box<dyn Future<Output = Result<(), store::Error>> + Send>>;
+
+impl Engine {
+    /// Tells other processes how far a task has come.
+    pub(super) fn tell_others(&self, head: &Head) {
+        if self.store.is_shared() {
+            self.hints.publish(vec![Hint { task: head.reference, seq: head.seq }]);
+        }
+    }
+
+    /// Prolongs all leases in one go.
+    async fn renew(self: Arc<Self>) -> Result<(), store::Error> {
+        let held: Vec<Tenure> = self.lock_held().values().map(|held| held.tenure).collect();
+        if held.is_empty() {
+            return Ok(());
+        }
+        // From when it was asked, not from when it was answered: the database counts from
+        // somewhere between.
+        let until = Instant::now() + self.settings.lease;
+        let lost = self.store.renew(self.lease(), held.clone()).await?;
+        let mut map = self.lock_held();
+        for tenure in held {
+            match map.get_mut(&tenure.task) {
+                Some(held) if held.tenure == tenure && lost.contains(&tenure.task) => {
+                    held.lost.cancel();
+                }
+                Some(held) if held.tenure == tenure => held.until = until,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops work whose lease is over by our own clock: the database may have given it away.
+    fn check_leases(&self) {
+        let now = Instant::now();
+        for held in self.lock_held().values().filter(|held| held.until <= now) {
+            held.lost.cancel();
+        }
+    }
+
+    /// Takes tasks that need an owner.
+    async fn take_over(self: Arc<Self>) -> Result<(), store::Error> {
+        loop {
+            let claim = Claim {
+                lease: self.lease(),
+                agents: self.agents.keys().cloned().collect(),
+                orphaned_after: self.settings.orphaned_after,
+                most: MOST_AT_ONCE,
+            };
+            let claimed = self.store.claim(claim).await?;
+            let full = claimed.len() == MOST_AT_ONCE;
+            for claimed in claimed {
+                let id = claimed.head.id.clone();
+                if let Err(error) = self.settle_or_run(claimed).await {
+                    tracing::warn!(task = %id, %error, "a task could not be taken over");
+                }
+            }
+            if !full {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Goes on with a task that was taken, or ends it.
+    async fn settle_or_run(self: &Arc<Self>, claimed: Claimed) -> Result<(), store::Error> {
+        let Claimed { head, reason } = claimed;
+        let epoch = head.epoch;
+        let Some(agent) = self.agents.get(&head.place.agent) else {
+            let text = "INTERRUPTED: nobody runs this agent any more";
+            return self.fail(&head, epoch, TaskState::Failed, text).await;
+        };
+        if self.is_cancelled(head.reference).await? {
+            return self.fail(&head, epoch, TaskState::Canceled, "").await;
+        }
+        let cause = match (reason, agent.conduct().interrupted) {
+            (Reason::Woken, _) => Cause::WakeUp,
+            (Reason::Abandoned { times }, _) if times > self.settings.attempts => {
+                let text = format!("INTERRUPTED: the process has died {times} times at this work");
+                return self.fail(&head, epoch, TaskState::Failed, &text).await;
+            }
+            (_, Interrupted::Fail) => {
+                let text = "INTERRUPTED: the process that worked on this has died";
+                return self.fail(&head, epoch, TaskState::Failed, text).await;
+            }
+            (_, Interrupted::Retry | Interrupted::Resume) => Cause::Interrupted,
+        };
+        let live = self.at_hand(&head).await?;
+        // An error here leaves the task to whoever claims it next.
+        if let Err(error) = self.begin_turn(head, live, cause).await {
+            tracing::warn!(%error, "a turn could not be begun");
+        }
+        Ok(())
+    }
+
+    /// Tells whether somebody wanted the task to end before its owner died.
+    async fn is_cancelled(&self, task: TaskRef) -> Result<bool, store::Error> {
+        let limit = Limit { entries: 1_000, bytes: 4 << 20 };
+        let mut after = Seq::START;
+        loop {
+            let tail = self.store.tail(task, after, limit).await?;
+            if tail.entries.iter().any(|entry| entry.record.kind == Kind::Cancel) {
+                return Ok(true);
+            }
+            match tail.entries.last() {
+                Some(last) => after = last.seq,
+                None => return Ok(false),
+            }
+        }
+    }
+
+    /// Asks once for all tasks that are at hand how far they have come.
+    async fn look(self: Arc<Self>) -> Result<(), store::Error> {
+        let watched = self.at_hand.all().into_iter().filter(|live| live.is_watched());
+        let watched: HashMap<TaskRef, Arc<Live>> = watched.map(|live| (live.task, live)).collect();
+        if watched.is_empty() {
+            return Ok(());
+        }
+        for mark in self.store.marks(watched.keys().copied().collect()).await? {
+            if let Some(live) = watched.get(&mark.task)
+                && live.reached().seq < mark.seq
+            {
+                live::fill(&*self.store, live).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows the hints of other processes.
+    async fn listen(self: Arc<Self>) {
+        let mut heard = self.hints.subscribe();
+        while let Some(hint) = heard.next().await {
+            if let Some(live) = self.at_hand.find(hint.task)
+                && live.reached().seq < hint.seq
+                && let Err(error) = live::fill(&*self.store, &live).await
+            {
+                // The next look brings what this one did not.
+                tracing::debug!(%error, "a hint could not be followed");
+            }
+        }
+    }
+
+    /// Removes what has been kept long enough.
+    async fn sweep(self: Arc<Self>) -> Result<(), store::Error> {
+        while self.store.sweep(&self.settings.retention, MOST_AT_ONCE).await?.tasks == MOST_AT_ONCE
+        {
+        }
+        Ok(())
+    }
+
+    /// Stops everything: work gets `grace` to end, what is left is given back.
+    pub(super) async fn drain(&self, grace: Duration) {
+        self.stop.cancel();
+        self.background.close();
+        if timeout(grace, self.background.wait()).await.is_ok() {
+            return;
+        }
+        let held: Vec<Tenure> = {
+            let map = self.lock_held();
+            for held in map.values() {
+                held.lost.cancel();
+            }
+            map.values().map(|held| held.tenure).collect()
+        };
+        self.background.wait().await;
+        if let Err(error) = self.store.release(held).await {
+            // They end by themselves a little later.
+            tracing::warn!(%error, "leases could not be given back");
+        }
+    }
+}

@@ -1,0 +1,584 @@
+//! One process works on a task: the agent speaks, its words are written, then shown.
+
+use std::{any::Any, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
+
+use futures_util::FutureExt as _;
+use nuncio_protocol::{
+    error::Error,
+    message::{Message, Role},
+    state::TaskState,
+    task::Task,
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Engine, Held,
+    accept::{entries_of, renumber},
+};
+use crate::{
+    agent::{AnyAgent, Cause, Failure, Inbox, Turn},
+    live::Live,
+    log::{Batch, Entry, Folded, Kind, Seq},
+    output::{Outbox, Output},
+    scope::{Place, Scope},
+    store::{
+        self, Append, Appended, Create, Created, Epoch, Head, Key, NewWebhook, Tenancy, Tenure,
+        Wake, Want,
+    },
+};
+
+/// A snapshot is written when so much was said since the last one, or as much as it has itself.
+const SNAPSHOT_EVERY_BYTES: usize = 64 << 10;
+
+/// How long to wait before a store that was not available is tried again, first and at most.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+const LAST_RETRY: Duration = Duration::from_secs(1);
+
+/// What a new task needs besides its log.
+pub(super) struct Opening {
+    pub(super) place: Place,
+    pub(super) key: Option<Key>,
+    pub(super) webhooks: Vec<NewWebhook>,
+    pub(super) context_is_given: bool,
+}
+
+/// The work of this process on one task.
+///
+/// It owns the lease: only what it writes with its epoch changes the state of running work.
+pub(super) struct Run {
+    engine: Arc<Engine>,
+    agent: Arc<dyn AnyAgent>,
+    place: Place,
+    message: Message,
+    cause: Cause,
+    outbox: Arc<Outbox>,
+    /// The task with everything that was said, written or about to be.
+    folded: Folded,
+    /// Bytes since the last snapshot, and its own size.
+    unsaved: usize,
+    saved: usize,
+    /// Until the task is on disk.
+    opening: Option<Opening>,
+    /// From then on.
+    owned: Option<Owned>,
+    signals: mpsc::UnboundedReceiver<Entry>,
+    worker: mpsc::UnboundedSender<Entry>,
+    inbox: Arc<Inbox>,
+    lost: CancellationToken,
+    cancel: CancellationToken,
+    /// Set while the fold may not be what is on disk.
+    stale: bool,
+}
+
+/// What came of opening a task.
+pub(super) enum Opened {
+    /// It is on disk.
+    New(Arc<Live>),
+    /// The same request has opened this one before; `None` if it has been removed since.
+    Repeated(Option<Head>),
+}
+
+/// Tells whoever opens a task that it is on disk, or why not.
+type Tell = Option<oneshot::Sender<Result<Opened, store::Error>>>;
+
+/// A task on disk that this process owns.
+struct Owned {
+    head: Head,
+    live: Arc<Live>,
+}
+
+/// Whether the work goes on.
+#[derive(PartialEq, Eq)]
+enum Step {
+    GoOn,
+    /// Somebody has answered the question with which the work was to end.
+    Answered,
+    /// Somebody else owns the task, or it is gone: nothing more may be written.
+    Stop,
+}
+
+type Work<'a> = Pin<Box<dyn Future<Output = Result<Result<(), Failure>, Panic>> + Send + 'a>>;
+type Panic = Box<dyn Any + Send>;
+
+impl Run {
+    /// Begins a new task with its first turn.
+    pub(super) fn open(
+        engine: Arc<Engine>,
+        task: Task,
+        message: Message,
+        opening: Opening,
+    ) -> Result<Self, Error> {
+        let agent = Arc::clone(engine.agent(&opening.place.agent)?);
+        let context = message.context_id.clone().unwrap_or_else(|| {
+            // The caller has set it; a task without would be nobody's.
+            nuncio_protocol::ids::ContextId::generate()
+        });
+        let folded = Folded { seq: Seq(1), task: task.clone() };
+        let batch = Batch::open(task, context).map_err(|refused| {
+            Error::new(nuncio_protocol::error::ErrorKind::Internal, refused.to_string())
+        })?;
+        let place = opening.place.clone();
+        let bytes = batch.bytes() as u64;
+        let outbox = Outbox::new(batch, 1, bytes, engine.output_settings());
+        let mut run = Self::new(engine, agent, place, message, Cause::Message, outbox, folded);
+        run.opening = Some(opening);
+        Ok(run)
+    }
+
+    /// Begins a turn on a task that this process has just taken.
+    pub(super) fn go_on(
+        engine: Arc<Engine>,
+        head: Head,
+        folded: Folded,
+        live: Arc<Live>,
+        cause: Cause,
+    ) -> Result<Self, Error> {
+        let agent = Arc::clone(engine.agent(&head.place.agent)?);
+        let said = folded.task.history.iter().rev().find(|message| message.role == Role::User);
+        let message = said.cloned().unwrap_or_else(|| Message::user(""));
+        let batch = Batch::follow(head.id.clone(), head.context.clone(), folded.task.status.state);
+        let outbox = Outbox::new(batch, head.seq.0, head.bytes, engine.output_settings());
+        let place = head.place.clone();
+        let mut run = Self::new(engine, agent, place, message, cause, outbox, folded);
+        run.own(head, live);
+        Ok(run)
+    }
+
+    fn new(
+        engine: Arc<Engine>,
+        agent: Arc<dyn AnyAgent>,
+        place: Place,
+        message: Message,
+        cause: Cause,
+        outbox: Outbox,
+        folded: Folded,
+    ) -> Self {
+        let (worker, signals) = mpsc::unbounded_channel();
+        Self {
+            engine,
+            agent,
+            place,
+            message,
+            cause,
+            outbox: Arc::new(outbox),
+            folded,
+            unsaved: 0,
+            saved: 0,
+            opening: None,
+            owned: None,
+            signals,
+            worker,
+            inbox: Arc::default(),
+            lost: CancellationToken::new(),
+            cancel: CancellationToken::new(),
+            stale: false,
+        }
+    }
+
+    /// Runs in the background, and tells when the task is on disk.
+    pub(super) fn spawn(self, tell: oneshot::Sender<Result<Opened, store::Error>>) {
+        let tracker = self.engine.background.clone();
+        tracker.spawn(self.run(Some(tell)));
+    }
+
+    /// Runs in the background.
+    pub(super) fn spawn_taken(self) {
+        let tracker = self.engine.background.clone();
+        tracker.spawn(self.run(None));
+    }
+
+    async fn run(mut self, mut tell: Tell) {
+        let waits = self
+            .opening
+            .as_ref()
+            .is_some_and(|opening| opening.key.is_some() || !self.agent.conduct().begins_early);
+        if !waits || self.write(false, &mut tell).await == Step::GoOn {
+            while let Some(message) = self.turn(&mut tell).await {
+                (self.message, self.cause) = (message, Cause::Message);
+            }
+        }
+        self.outbox.stop();
+        self.give_up();
+    }
+
+    /// Runs the agent for one turn. Returns the message that the next turn is about, if there
+    /// is one.
+    async fn turn(&mut self, tell: &mut Tell) -> Option<Message> {
+        let agent = Arc::clone(&self.agent);
+        let turn = Turn {
+            task: self.folded.task.clone(),
+            message: self.message.clone(),
+            cause: self.cause,
+            place: self.place.clone(),
+            inbox: Arc::clone(&self.inbox),
+            cancel: self.cancel.clone(),
+        };
+        let output = Output(Arc::clone(&self.outbox));
+        let work = AssertUnwindSafe(agent.run_boxed(turn, output)).catch_unwind();
+        if self.work(Box::pin(work), tell).await == Step::Stop {
+            return None;
+        }
+        self.end_turn(tell).await
+    }
+
+    /// Lets the agent work and writes what it says, until it is done.
+    async fn work(&mut self, mut work: Work<'_>, tell: &mut Tell) -> Step {
+        let outbox = Arc::clone(&self.outbox);
+        let (lost, cancel) = (self.lost.clone(), self.cancel.clone());
+        let mut deadline: Option<Instant> = None;
+        loop {
+            // The agent goes first: what it says without waiting is written as one.
+            let outcome = tokio::select! {
+                biased;
+                () = lost.cancelled() => return Step::Stop,
+                outcome = &mut work => Some(outcome),
+                Some(signal) = self.signals.recv() => {
+                    self.hear(&signal);
+                    None
+                }
+                () = cancel.cancelled(), if deadline.is_none() => {
+                    deadline = Some(Instant::now() + self.agent.conduct().cancel_grace);
+                    None
+                }
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                    outbox.end(TaskState::Canceled, None);
+                    return Step::GoOn;
+                }
+                () = outbox.something() => {
+                    let writing = self.write(false, tell);
+                    tokio::pin!(writing);
+                    // While this waits for the disk, the agent goes on.
+                    let (step, outcome) = tokio::select! {
+                        biased;
+                        outcome = &mut work => ((&mut writing).await, Some(outcome)),
+                        step = &mut writing => (step, None),
+                    };
+                    if step == Step::Stop {
+                        return step;
+                    }
+                    outcome
+                }
+            };
+            if let Some(outcome) = outcome {
+                self.finish(outcome);
+                return Step::GoOn;
+            }
+        }
+    }
+
+    /// Writes the last words of a turn, and ends the lease with them, unless something was said
+    /// to the agent that it has not read.
+    async fn end_turn(&mut self, tell: &mut Tell) -> Option<Message> {
+        let lost = self.lost.clone();
+        loop {
+            while let Ok(signal) = self.signals.try_recv() {
+                self.hear(&signal);
+            }
+            if !self.outbox.state().is_terminal() {
+                if self.cancel.is_cancelled() {
+                    self.outbox.end(TaskState::Canceled, None);
+                } else if let Some(message) = self.inbox.take() {
+                    return Some(message);
+                }
+            }
+            match self.write(true, tell).await {
+                // The agent may have left a part of itself behind that goes on speaking.
+                Step::GoOn if self.outbox.is_empty() => break,
+                Step::GoOn => {}
+                Step::Answered => tokio::select! {
+                    () = lost.cancelled() => return None,
+                    // It is in the log, so it comes.
+                    Some(signal) = self.signals.recv() => self.hear(&signal),
+                },
+                Step::Stop => return None,
+            }
+        }
+        // A cancel that came with the end of the lease was heard by nobody else.
+        let cancelled = std::iter::from_fn(|| self.signals.try_recv().ok())
+            .any(|signal| signal.record.kind == Kind::Cancel);
+        if let Some(owned) = self.owned.as_ref().filter(|_| cancelled) {
+            self.engine.request_cancel(&owned.head).await.ok();
+        }
+        None
+    }
+
+    /// Ends the task as the agent's turn has ended, unless the agent has done so itself.
+    fn finish(&mut self, outcome: Result<Result<(), Failure>, Panic>) {
+        while let Ok(signal) = self.signals.try_recv() {
+            self.hear(&signal);
+        }
+        let (state, message) = match outcome {
+            Ok(Ok(())) if self.outbox.state().is_interrupted() || !self.inbox.is_empty() => return,
+            Ok(Ok(())) => (TaskState::Completed, None),
+            Ok(Err(_)) if self.cancel.is_cancelled() => (TaskState::Canceled, None),
+            Ok(Err(failure)) => {
+                if let Some(source) = failure.source() {
+                    tracing::warn!(agent = %self.place.agent, error = %source, "an agent failed");
+                }
+                (TaskState::Failed, Some(Message::agent(failure.told())))
+            }
+            Err(_) => {
+                tracing::error!(agent = %self.place.agent, "an agent panicked");
+                (TaskState::Failed, Some(Message::agent("the agent crashed")))
+            }
+        };
+        self.outbox.end(state, message);
+    }
+
+    /// Takes up what somebody else wrote into the log.
+    fn hear(&mut self, signal: &Entry) {
+        if !self.stale
+            && signal.seq == self.folded.seq.next()
+            && self.folded.apply(&signal.record).is_ok()
+        {
+            self.unsaved += signal.record.bytes();
+            self.outbox.rebase(self.folded.task.status.state);
+        }
+        match signal.record.kind {
+            Kind::Cancel => self.cancel.cancel(),
+            Kind::Input => {
+                if let Some(Ok(message)) = signal.record.message.as_ref().map(|said| said.value()) {
+                    self.inbox.put(message.clone());
+                }
+            }
+            Kind::Opened | Kind::Output => {}
+        }
+    }
+
+    /// Writes what waits; with `last` also what becomes of the lease. Tries until the store
+    /// takes it, or the lease is lost.
+    async fn write(&mut self, last: bool, tell: &mut Tell) -> Step {
+        let (mut batch, wake) = self.outbox.take();
+        let mut delay = FIRST_RETRY;
+        let step = loop {
+            let result = match self.opening.take() {
+                Some(opening) => self.create(opening, &batch, wake, last, tell).await,
+                None => self.append(&batch, wake, last).await,
+            };
+            match result {
+                Ok(step) => break step,
+                Err(error) if error.is_temporary() => {
+                    tracing::warn!(task = %self.folded.task.id, %error, "writing is held up");
+                    tokio::select! {
+                        () = self.lost.cancelled() => break Step::Stop,
+                        () = tokio::time::sleep(delay) => delay = (delay * 2).min(LAST_RETRY),
+                    }
+                }
+                Err(store::Error::StateChanged { .. }) => {
+                    // Somebody spoke to the task, or ended it, in the meantime.
+                    match self.reload().await.and_then(|()| {
+                        batch.rebase(self.folded.task.status.state).map_err(|_| store::Error::Gone)
+                    }) {
+                        Ok(rebased) => {
+                            self.outbox.rebase(rebased.to());
+                            if last && rebased.is_empty() && !rebased.to().is_interrupted() {
+                                break Step::Answered;
+                            }
+                            batch = rebased;
+                        }
+                        Err(error) if error.is_temporary() => {}
+                        Err(_) => break Step::Stop,
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(task = %self.folded.task.id, %error, "the work was stopped");
+                    break Step::Stop;
+                }
+            }
+        };
+        self.outbox.wrote();
+        step
+    }
+
+    /// Puts the task on disk, with what was said so far.
+    async fn create(
+        &mut self,
+        opening: Opening,
+        batch: &Batch,
+        wake: Wake,
+        last: bool,
+        tell: &mut Tell,
+    ) -> Result<Step, store::Error> {
+        // The first record is the task, which is folded already.
+        for record in batch.records().iter().skip(1) {
+            self.folded.apply(record)?;
+        }
+        let settles = last || batch.to().is_terminal();
+        let snapshot = settles.then(|| self.folded.snapshot());
+        let create = Create {
+            place: opening.place,
+            batch: batch.clone(),
+            snapshot,
+            lease: (!settles).then(|| self.engine.lease()),
+            key: opening.key,
+            webhooks: opening.webhooks,
+            wake,
+            context_is_given: opening.context_is_given,
+            most_unfinished: self.engine.settings.unfinished_tasks,
+        };
+        let opened = match self.engine.store.create(create).await {
+            Ok(Created::New(head)) => {
+                let entries = entries_of(batch, Seq::START);
+                let (live, _) = self.engine.at_hand.take(&head, &entries);
+                if settles {
+                    live.settle(Arc::new(self.folded.clone()));
+                }
+                self.engine.show(&live, &entries, &head).await;
+                self.own(head, Arc::clone(&live));
+                Ok(Opened::New(live))
+            }
+            Ok(Created::Repeated(head)) => Ok(Opened::Repeated(head)),
+            Err(error) => Err(error),
+        };
+        let step = if matches!(opened, Ok(Opened::New(_))) { Step::GoOn } else { Step::Stop };
+        if let Some(tell) = tell.take() {
+            // Whoever sent the message may have gone away meanwhile; the task goes on.
+            tell.send(opened).ok();
+        }
+        Ok(step)
+    }
+
+    async fn append(
+        &mut self,
+        batch: &Batch,
+        wake: Wake,
+        last: bool,
+    ) -> Result<Step, store::Error> {
+        let Some(Owned { head, live }) = &self.owned else { return Ok(Step::Stop) };
+        if head.state.is_terminal() {
+            return Ok(Step::Stop);
+        }
+        let (task, epoch, live) = (head.reference, head.epoch, Arc::clone(live));
+        if self.stale {
+            self.reload().await?;
+        }
+        let settles = last || batch.to().is_terminal();
+        // Folded before it is written, and shown to nobody: if the write does not come out as
+        // expected, the fold is read anew.
+        let before = self.folded.seq;
+        for record in batch.records() {
+            self.folded.apply(record)?;
+        }
+        self.unsaved += batch.bytes();
+        let due = self.unsaved >= SNAPSHOT_EVERY_BYTES.max(self.saved);
+        let snapshot = (settles || due).then(|| self.folded.snapshot());
+        let saved = snapshot.as_ref().map(crate::log::Snapshot::bytes);
+        let append = Append {
+            task,
+            epoch: Some(epoch),
+            batch: batch.clone(),
+            snapshot,
+            tenancy: if last { Tenancy::End } else { Tenancy::Keep },
+            key: None,
+            webhooks: Vec::new(),
+            wake,
+        };
+        let after = match self.engine.store.append(append).await {
+            Ok(Appended::Done { head, .. }) => head,
+            Ok(Appended::Repeated { .. }) => return Ok(Step::Stop),
+            Err(error) => {
+                self.stale = self.folded.seq != before;
+                return Err(error);
+            }
+        };
+        // It is written: from here on nothing may look like a failure.
+        if after.seq != self.folded.seq {
+            self.stale = true;
+        } else if let Some(saved) = saved {
+            (self.saved, self.unsaved) = (saved, 0);
+        }
+        if settles && !self.stale {
+            live.settle(Arc::new(self.folded.clone()));
+        }
+        let entries = renumber(entries_of(batch, before), after.seq);
+        self.engine.show(&live, &entries, &after).await;
+        let ended = after.state.is_terminal();
+        if let Some(owned) = &mut self.owned {
+            owned.head = after;
+        }
+        Ok(if ended { Step::Stop } else { Step::GoOn })
+    }
+
+    /// Reads the task as it is on disk.
+    async fn reload(&mut self) -> Result<(), store::Error> {
+        let scope = Scope::from(&self.place);
+        let loaded = self.engine.store.load(&scope, &self.folded.task.id, Want::ALL).await?;
+        self.folded = loaded.ok_or(store::Error::Gone)?.fold()?;
+        self.stale = false;
+        Ok(())
+    }
+
+    /// Begins to hold the lease.
+    fn own(&mut self, head: Head, live: Arc<Live>) {
+        if !head.state.is_terminal() {
+            live.set_worker(Some(self.worker.clone()));
+            let tenure = Tenure { task: head.reference, epoch: head.epoch };
+            self.engine.hold(tenure, self.lost.clone());
+        }
+        self.owned = Some(Owned { head, live });
+    }
+
+    /// Lets go of everything.
+    fn give_up(&mut self) {
+        if let Some(Owned { head, live }) = self.owned.take() {
+            live.set_worker(None);
+            self.engine.let_go(Tenure { task: head.reference, epoch: head.epoch });
+        }
+    }
+}
+
+impl Engine {
+    fn hold(&self, tenure: Tenure, lost: CancellationToken) {
+        let until = Instant::now() + self.settings.lease;
+        self.lock_held().insert(tenure.task, Held { tenure, until, lost });
+    }
+
+    fn let_go(&self, tenure: Tenure) {
+        let mut held = self.lock_held();
+        if held.get(&tenure.task).is_some_and(|held| held.tenure.epoch == tenure.epoch) {
+            held.remove(&tenure.task);
+        }
+    }
+
+    /// Fails a task whose work cannot go on, because of its own agent or for want of one.
+    pub(super) async fn fail(
+        self: &Arc<Self>,
+        head: &Head,
+        epoch: Epoch,
+        state: TaskState,
+        text: &str,
+    ) -> Result<(), store::Error> {
+        let scope = Scope::from(&head.place);
+        let loaded = self.store.load(&scope, &head.id, Want::ALL).await?;
+        let mut folded = loaded.ok_or(store::Error::Gone)?.fold()?;
+        let from = folded.task.status.state;
+        let mut batch = Batch::follow(head.id.clone(), head.context.clone(), from);
+        let message = (state == TaskState::Failed).then(|| Message::agent(text));
+        if batch.status(state, message, self.clock.now()).is_err() {
+            return Ok(());
+        }
+        for record in batch.records() {
+            folded.apply(record)?;
+        }
+        let append = Append {
+            task: head.reference,
+            epoch: Some(epoch),
+            batch: batch.clone(),
+            snapshot: Some(folded.snapshot()),
+            tenancy: Tenancy::End,
+            key: None,
+            webhooks: Vec::new(),
+            wake: Wake::Never,
+        };
+        if let Appended::Done { head: after, .. } = self.store.append(append).await? {
+            let live = self.at_hand(&after).await?;
+            let entries = renumber(entries_of(&batch, head.seq), after.seq);
+            self.show(&live, &entries, &after).await;
+        }
+        Ok(())
+    }
+}

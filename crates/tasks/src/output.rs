@@ -1,0 +1,370 @@
+//! How an agent's events get into the log.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use nuncio_protocol::{
+    ids::{ArtifactId, ContextId, TaskId},
+    json::Shared,
+    message::{Message, Part},
+    state::TaskState,
+    task::{Artifact, StreamResponse, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent},
+};
+use tokio::sync::Notify;
+
+use crate::{
+    clock::Clock,
+    log::{Batch, Refused},
+    store::Wake,
+};
+
+/// An agent is held up when so much waits to be written.
+const MAX_WAITING_RECORDS: usize = 256;
+const MAX_WAITING_BYTES: usize = 1 << 20;
+
+/// Takes what an agent says.
+///
+/// Events are checked when they are said and written in order soon after; nobody sees them
+/// before they are on disk. Saying more than can be written holds the agent up.
+#[derive(Clone, Debug)]
+pub struct Output(pub(crate) Arc<Outbox>);
+
+/// Why an event was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// It breaks the rules. The task is as it was.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// Nobody listens any more: the work was cancelled, or another process has taken it over.
+    #[error("the work was stopped")]
+    Stopped,
+}
+
+impl Output {
+    /// Says that the work goes on, and what it is doing.
+    pub async fn working(&self, text: impl Into<String>) -> Result<(), Error> {
+        self.status(TaskState::Working, Some(Message::agent(text))).await
+    }
+
+    /// Gives a text as a result of its own.
+    pub async fn text(&self, text: impl Into<String>) -> Result<(), Error> {
+        self.artifact(Artifact::new(ArtifactId::generate(), vec![Part::text(text)])).await
+    }
+
+    /// Asks the caller something. The turn should end here.
+    pub async fn ask(&self, question: impl Into<String>) -> Result<(), Error> {
+        self.status(TaskState::InputRequired, Some(Message::agent(question))).await
+    }
+
+    /// Gives the task a new status.
+    pub async fn status(&self, state: TaskState, message: Option<Message>) -> Result<(), Error> {
+        let (task_id, context_id) = (self.0.task.clone(), self.0.context.clone());
+        let message = message.map(|mut message| {
+            message.task_id = Some(task_id.clone());
+            message.context_id = Some(context_id.clone());
+            Box::new(message)
+        });
+        let timestamp = Some(self.0.clock.now());
+        let status = TaskStatus { state, message, timestamp };
+        let update = TaskStatusUpdateEvent { task_id, context_id, status, metadata: None };
+        self.event(StreamResponse::StatusUpdate(update)).await
+    }
+
+    /// Gives a whole result, in place of an earlier one with the same identifier.
+    pub async fn artifact(&self, artifact: Artifact) -> Result<(), Error> {
+        self.put(artifact, Chunk { append: false, last: true }).await
+    }
+
+    /// Gives a piece of a result.
+    pub async fn put(&self, artifact: Artifact, chunk: Chunk) -> Result<(), Error> {
+        self.event(StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+            task_id: self.0.task.clone(),
+            context_id: self.0.context.clone(),
+            artifact,
+            append: chunk.append,
+            last_chunk: chunk.last,
+            metadata: None,
+        }))
+        .await
+    }
+
+    /// Says anything that may follow in a log: a status or an artifact update of this task.
+    pub async fn event(&self, event: StreamResponse) -> Result<(), Error> {
+        self.0.say(Shared::new(event))?;
+        self.0.room().await
+    }
+
+    /// Asks to be woken, in place of an earlier wish: a new turn begins then, unless one is
+    /// running. Kept with the next event, or at the end of the turn.
+    pub fn wake(&self, wake: Wake) {
+        self.0.lock().wake = wake;
+    }
+
+    /// Waits until everything that was said is on disk.
+    pub async fn flush(&self) -> Result<(), Error> {
+        self.0.written().await
+    }
+}
+
+/// Which piece of a result it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Whether it goes behind what is there.
+    pub append: bool,
+    /// Whether the result is finished.
+    pub last: bool,
+}
+
+/// What was said and is not written yet.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    task: TaskId,
+    context: ContextId,
+    clock: Clock,
+    limits: Limits,
+    counters: Arc<Refusals>,
+    waiting: Mutex<Waiting>,
+    /// Tells the writer that there is something to write.
+    said: Notify,
+    /// Tells the agent that something was written.
+    taken: Notify,
+}
+
+/// How much one task may say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest event.
+    pub event_bytes: usize,
+    /// The most events of a task.
+    pub task_events: u64,
+    /// The most text of a task.
+    pub task_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { event_bytes: 16 << 20, task_events: 1_000_000, task_bytes: 256 << 20 }
+    }
+}
+
+/// How often agents said what they may not.
+#[derive(Debug, Default)]
+pub struct Refusals {
+    after_end: AtomicU64,
+    illegal: AtomicU64,
+    foreign: AtomicU64,
+    malformed: AtomicU64,
+    too_large: AtomicU64,
+}
+
+/// The state of [`Refusals`] at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RefusalCounts {
+    /// Events after the end of their task.
+    pub after_end: u64,
+    /// Changes of state against the rules.
+    pub illegal: u64,
+    /// Events that name another task or context.
+    pub foreign: u64,
+    /// Events that are no updates.
+    pub malformed: u64,
+    /// Events, or tasks, that are too large.
+    pub too_large: u64,
+}
+
+impl Refusals {
+    fn count(&self, refused: &Refused) {
+        let counter = match refused {
+            Refused::AfterEnd(_) => &self.after_end,
+            Refused::Illegal(_) => &self.illegal,
+            Refused::Foreign { .. } => &self.foreign,
+            Refused::Unreadable { .. } | Refused::NotAnUpdate(_) => &self.malformed,
+            Refused::TooLarge { .. } | Refused::Full { .. } => &self.too_large,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Reads the counters.
+    pub fn counts(&self) -> RefusalCounts {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        RefusalCounts {
+            after_end: read(&self.after_end),
+            illegal: read(&self.illegal),
+            foreign: read(&self.foreign),
+            malformed: read(&self.malformed),
+            too_large: read(&self.too_large),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Waiting {
+    batch: Batch,
+    /// Whether a batch has been taken and is not on disk yet.
+    writing: bool,
+    wake: Wake,
+    /// All that was ever said, the waiting included.
+    events: u64,
+    bytes: u64,
+    stopped: bool,
+}
+
+impl Outbox {
+    pub(crate) fn new(
+        batch: Batch,
+        events: u64,
+        bytes: u64,
+        settings: (Clock, Limits, Arc<Refusals>),
+    ) -> Self {
+        let (clock, limits, counters) = settings;
+        Self {
+            task: batch.task().clone(),
+            context: batch.context().clone(),
+            clock,
+            limits,
+            counters,
+            waiting: Mutex::new(Waiting {
+                batch,
+                writing: false,
+                wake: Wake::Keep,
+                events,
+                bytes,
+                stopped: false,
+            }),
+            said: Notify::new(),
+            taken: Notify::new(),
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
+        // Nothing panics while it is held; what it guards is sound at every step.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn say(&self, event: Shared<StreamResponse>) -> Result<(), Error> {
+        // Written outside of the lock: it can be megabytes.
+        let bytes = event.json().len();
+        let mut waiting = self.lock();
+        if waiting.stopped {
+            return Err(Error::Stopped);
+        }
+        self.check_size(&waiting, bytes)
+            .and_then(|()| waiting.batch.output(event))
+            .inspect_err(|refused| self.counters.count(refused))?;
+        waiting.events += 1;
+        waiting.bytes += bytes as u64;
+        drop(waiting);
+        self.said.notify_one();
+        Ok(())
+    }
+
+    fn check_size(&self, waiting: &Waiting, bytes: usize) -> Result<(), Refused> {
+        let Limits { event_bytes, task_events, task_bytes } = self.limits;
+        if bytes > event_bytes {
+            return Err(Refused::TooLarge { bytes, limit: event_bytes });
+        }
+        if waiting.events >= task_events {
+            return Err(Refused::Full { what: "events", limit: task_events });
+        }
+        if waiting.bytes + bytes as u64 > task_bytes {
+            return Err(Refused::Full { what: "bytes", limit: task_bytes });
+        }
+        Ok(())
+    }
+
+    /// Ends the task, whatever limits it has reached: it must be able to end.
+    pub(crate) fn end(&self, state: TaskState, message: Option<Message>) {
+        let mut waiting = self.lock();
+        let now = self.clock.now();
+        // Refused only after the end, when there is nothing left to say.
+        if waiting.batch.status(state, message, now).is_ok() {
+            drop(waiting);
+            self.said.notify_one();
+        }
+    }
+
+    async fn room(&self) -> Result<(), Error> {
+        self.wait_until(|waiting| {
+            waiting.batch.records().len() < MAX_WAITING_RECORDS
+                && waiting.batch.bytes() < MAX_WAITING_BYTES
+        })
+        .await
+    }
+
+    async fn written(&self) -> Result<(), Error> {
+        self.wait_until(|waiting| waiting.batch.is_empty() && !waiting.writing).await
+    }
+
+    async fn wait_until(&self, ready: impl Fn(&Waiting) -> bool) -> Result<(), Error> {
+        loop {
+            let notified = self.taken.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            {
+                let waiting = self.lock();
+                if waiting.stopped {
+                    return Err(Error::Stopped);
+                }
+                if ready(&waiting) {
+                    return Ok(());
+                }
+            }
+            notified.await;
+        }
+    }
+
+    /// Waits until there is something to write.
+    pub(crate) async fn something(&self) {
+        loop {
+            let notified = self.said.notified();
+            if !self.lock().batch.is_empty() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    /// Takes all that waits.
+    pub(crate) fn take(&self) -> (Batch, Wake) {
+        let mut waiting = self.lock();
+        let next = Batch::follow(self.task.clone(), self.context.clone(), waiting.batch.to());
+        let batch = std::mem::replace(&mut waiting.batch, next);
+        waiting.writing = true;
+        (batch, std::mem::take(&mut waiting.wake))
+    }
+
+    /// Says that what was taken is on disk.
+    pub(crate) fn wrote(&self) {
+        self.lock().writing = false;
+        self.taken.notify_waiters();
+    }
+
+    /// Learns that the task is in another state than the agent made it. What waits is dropped
+    /// if it cannot follow.
+    pub(crate) fn rebase(&self, state: TaskState) {
+        let mut waiting = self.lock();
+        let rebased = waiting.batch.rebase(state).unwrap_or_else(|refused| {
+            self.counters.count(&refused);
+            Batch::follow(self.task.clone(), self.context.clone(), state)
+        });
+        waiting.batch = rebased;
+    }
+
+    /// Returns the state after everything that was said.
+    pub(crate) fn state(&self) -> TaskState {
+        self.lock().batch.to()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().batch.is_empty()
+    }
+
+    /// Takes nothing more.
+    pub(crate) fn stop(&self) {
+        self.lock().stopped = true;
+        self.taken.notify_waiters();
+    }
+}
