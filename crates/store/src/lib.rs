@@ -2,3 +2,6 @@
 
 #[cfg(feature = "postgres")]
 pub mod postgres;
+
+#[cfg(feature = "redis")]
+pub mod redis;
