@@ -392,3 +392,6 @@ impl Store for SqliteStore {
         Box::pin(self.0.writer.write(move |writing| sweep::sweep(writing, &retention, most)))
     }
 }
+
+#[cfg(test)]
+mod tests;

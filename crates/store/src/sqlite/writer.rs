@@ -333,3 +333,6 @@ enum Next {
 fn closed() -> Error {
     Error::Unavailable("the store is closed".into())
 }
+
+#[cfg(test)]
+mod tests;
