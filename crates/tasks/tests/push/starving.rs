@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-use nuncio_protocol::push::TaskPushNotificationConfig;
+use nuncio_protocol::{
+    ids::PushConfigId, operation::DeleteTaskPushNotificationConfigRequest,
+    push::TaskPushNotificationConfig,
+};
+use nuncio_tasks::store::{Lease, Progress, Store as _};
 use nuncio_testkit::webhook::{Answer, Receiver};
 
-use crate::world::{World, check_order};
+use crate::world::{World, call, check_order, name};
 
 /// A hanging receiver never answers, and nobody loses patience with it, so that whatever
 /// arrives elsewhere has not waited for it.
@@ -61,6 +65,38 @@ async fn a_fine_webhook_beside_hanging_ones_at_the_same_host_goes_on() {
         world.open("count 3", Some(world.webhook(&path))).await;
         check_order(&world.receiver.until(&path, 5).await, 1, 5);
     }
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_removed_while_it_waits_for_its_turn_is_not_called() {
+    let world = World::with(|push| push.at_once(64, 1)).await;
+    let slow = Duration::from_millis(500);
+    world.receiver.answer("/slow", [Answer::Late(slow, 200)]);
+    world.open("count 0", Some(world.webhook("/slow"))).await;
+    world.receiver.until("/slow", 1).await;
+    let mut config = world.webhook("/gone");
+    config.id = Some(PushConfigId::parse("gone").unwrap());
+    let task = world.open("count 0", Some(config)).await;
+    // Once nobody else can take it, the sender has.
+    let lease = Lease { owner: name("test"), lasts: Duration::from_secs(60) };
+    loop {
+        let taken = world.store.claim_deliveries(lease.clone(), 10).await.unwrap();
+        if taken.is_empty() {
+            break;
+        }
+        for delivery in taken {
+            world.store.settle(&delivery, Progress::Released).await.unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let id = PushConfigId::parse("gone").unwrap();
+    let request = DeleteTaskPushNotificationConfigRequest { tenant: None, task_id: task, id };
+    world.tasks.delete_push_config(&call(), request).await.unwrap();
+    // Behind the second event of the slow one, everything that waited has had its turn.
+    world.receiver.until("/slow", 2).await;
+    world.open("count 0", Some(world.webhook("/last"))).await;
+    world.receiver.until("/last", 2).await;
+    assert!(world.receiver.requests().iter().all(|request| request.path != "/gone"));
 }
 
 #[tokio::test]
