@@ -11,4 +11,10 @@ pub mod faults;
 
 pub mod disk;
 
+pub mod webhook;
+
+pub mod journal;
+
+pub mod random;
+
 mod leftovers;

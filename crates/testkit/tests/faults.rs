@@ -137,8 +137,9 @@ fn a_small_disk_is_soon_full_and_then_gone() {
     let Some(disk) = Small::new(64) else { return };
     let path = disk.path().to_owned();
     let mut file = fs::File::create(path.join("file")).unwrap();
-    file.write_all(&[7; 60 * 1024]).unwrap();
-    let error = file.write_all(&[7; 60 * 1024]).unwrap_err();
+    let most_of_it = vec![7; 60 * 1024];
+    file.write_all(&most_of_it).unwrap();
+    let error = file.write_all(&most_of_it).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
     drop(disk);
     assert!(!path.exists());

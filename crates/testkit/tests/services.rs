@@ -69,15 +69,18 @@ async fn what_postgres_committed_survives_its_kill() {
 }
 
 #[tokio::test]
-async fn a_paused_postgres_is_silent_until_resumed() {
+async fn a_paused_postgres_is_silent_on_open_connections_until_resumed() {
     let Some(postgres) = Postgres::start().await else { return };
-    let database = postgres.database().await;
+    let url = postgres.database().await.url();
+    let mut session =
+        Process::spawn("psql", [&url, "--no-psqlrc", "-q", "-A", "-t"], NO_ENVIRONMENT);
+    session.send("SELECT 1;").await.unwrap();
+    assert_eq!(session.line().await.as_deref(), Some("1"));
     postgres.pause();
-    let query = database.query("SELECT 7");
-    tokio::pin!(query);
-    assert!(timeout(Duration::from_millis(300), &mut query).await.is_err());
+    session.send("SELECT 2;").await.unwrap();
+    assert!(timeout(Duration::from_millis(300), session.line()).await.is_err());
     postgres.resume();
-    assert_eq!(query.await, "7");
+    assert_eq!(session.line().await.as_deref(), Some("2"));
 }
 
 #[tokio::test]
