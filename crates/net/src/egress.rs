@@ -22,6 +22,8 @@ use std::{
     time::Duration,
 };
 
+use tracing::debug;
+
 pub use self::{
     policy::{Errand, Policy, Purpose, Trust},
     ranges::{METADATA, RANGES, Range, Standing},
@@ -105,7 +107,10 @@ impl Guard {
         let addresses = candidates.into_iter().map(|address| SocketAddr::new(address, url.port()));
         let addresses: Vec<_> = addresses.collect();
         for address in &addresses {
-            self.judge(url, *address)?;
+            // The error keeps the address from whoever asked; operators need it.
+            self.judge(url, *address).inspect_err(|refused| {
+                debug!(host = url.host_text(), %address, code = refused.code().as_str(), "refused");
+            })?;
         }
         Ok(addresses)
     }
@@ -116,7 +121,7 @@ impl Guard {
     }
 
     /// Judges what a URL's text says, for URLs that another guard may have checked.
-    pub(crate) fn check_again(&self, url: &CheckedUrl) -> Result<(), Refused> {
+    fn check_again(&self, url: &CheckedUrl) -> Result<(), Refused> {
         let is_loopback = match url.host() {
             Host::Address(address) => address.to_canonical().is_loopback(),
             Host::Localhost => true,

@@ -1,9 +1,15 @@
 //! What the engine runs.
 
-use std::{fmt, pin::Pin, time::Duration};
+use std::{
+    collections::VecDeque,
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use nuncio_protocol::{message::Message, task::Task};
-use tokio::sync::mpsc;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::{output::Output, scope::Place};
@@ -87,7 +93,7 @@ pub struct Turn {
     pub cause: Cause,
     /// Whose task it is.
     pub place: Place,
-    pub(crate) inputs: mpsc::UnboundedReceiver<Message>,
+    pub(crate) inbox: Arc<Inbox>,
     pub(crate) cancel: CancellationToken,
 }
 
@@ -105,14 +111,46 @@ pub enum Cause {
 
 impl Turn {
     /// Waits for what is said while the agent works. Only agents that listen get anything.
-    pub async fn input(&mut self) -> Option<Message> {
-        self.inputs.recv().await
+    /// What is not read by the end of the turn begins the next one.
+    pub async fn input(&self) -> Message {
+        self.inbox.next().await
     }
 
     /// Waits until somebody wants the work to end. Matters only with a
     /// [`Conduct::cancel_grace`]: without, the work is dropped at that moment.
     pub async fn cancelled(&self) {
         self.cancel.cancelled().await;
+    }
+}
+
+/// What was said to an agent while it worked. It is in the log already, and bounded by that.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    messages: Mutex<VecDeque<Message>>,
+    arrived: Notify,
+}
+
+impl Inbox {
+    pub(crate) fn put(&self, message: Message) {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).push_back(message);
+        self.arrived.notify_one();
+    }
+
+    pub(crate) fn take(&self) -> Option<Message> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    async fn next(&self) -> Message {
+        loop {
+            if let Some(message) = self.take() {
+                return message;
+            }
+            self.arrived.notified().await;
+        }
     }
 }
 

@@ -14,26 +14,27 @@ mod run;
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use nuncio_protocol::{
-    error::{Error, ErrorKind},
-    push::TaskPushNotificationConfig,
-    version::Version,
+    error::Error, ids::TaskId, push::TaskPushNotificationConfig, version::Version,
 };
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub(crate) use bridge::invalid;
 pub use bridge::reasons;
 
 use crate::{
     agent::{Agent, AnyAgent},
     clock::Clock,
     hints::{Hints, NoHints},
-    live::{self, Live},
+    live::{self, AtHand, Live},
+    log::Entry,
     output::{Limits, RefusalCounts, Refusals},
+    push::{self, Push},
     scope::{Name, Place},
     store::{self, Head, Lease, Retention, Store, TaskRef, Tenure},
 };
@@ -106,12 +107,13 @@ pub(crate) struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Clock,
     pub(crate) settings: Settings,
+    pub(crate) push: Option<Push>,
     hints: Arc<dyn Hints>,
     /// This process, by a name that no other has or had.
     owner: Name,
     agents: HashMap<Name, Arc<dyn AnyAgent>>,
     refusals: Arc<Refusals>,
-    live: Mutex<HashMap<TaskRef, Weak<Live>>>,
+    at_hand: Arc<AtHand>,
     held: Mutex<HashMap<TaskRef, Held>>,
     /// Ends everything in the background.
     stop: CancellationToken,
@@ -160,10 +162,17 @@ impl Builder {
         self
     }
 
+    /// Sends webhooks. Without this, callers cannot register any.
+    pub fn push(mut self, push: Push) -> Self {
+        self.engine.push = Some(push);
+        self
+    }
+
     /// Starts the engine, and takes over what other processes have left.
     pub fn start(self) -> Tasks {
         let tasks = Tasks(Arc::new(self.engine));
         keeper::start(&tasks.0);
+        tasks.0.start_sender();
         tasks
     }
 }
@@ -177,16 +186,21 @@ impl Tasks {
                 store,
                 clock: Clock::default(),
                 settings: Settings::default(),
+                push: None,
                 hints: Arc::new(NoHints),
                 owner,
                 agents: HashMap::new(),
                 refusals: Arc::default(),
-                live: Mutex::default(),
+                at_hand: Arc::default(),
                 held: Mutex::default(),
                 stop: CancellationToken::new(),
                 background: TaskTracker::new(),
             },
         }
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.0
     }
 
     /// Returns how often agents said what they may not.
@@ -214,60 +228,44 @@ impl Engine {
         self.agents.get(name).ok_or_else(|| bridge::no_agent(name))
     }
 
-    /// Makes a webhook of what a caller asks for.
-    #[expect(clippy::unused_async, reason = "addresses will be resolved here")]
+    /// Makes a webhook of what a caller asks for beside a message to a task.
     async fn webhook(
         &self,
-        _: TaskPushNotificationConfig,
-        _: Version,
+        call: &Call,
+        task: &TaskId,
+        config: &TaskPushNotificationConfig,
     ) -> Result<store::NewWebhook, Error> {
-        Err(Error::new(ErrorKind::PushNotificationNotSupported, "nobody sends webhooks here"))
+        self.inline_webhook(call, task, config).await
+    }
+
+    /// Sends webhooks in the background, if anybody is to.
+    fn start_sender(&self) {
+        if let Some(push) = &self.push {
+            let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
+            let sender = push::Sender::new(store, push.clone(), clock, self.owner.clone());
+            self.background.spawn(sender.run(self.stop.clone()));
+        }
     }
 
     /// Returns the task among those at hand, which then knows at least as much as `head`.
     async fn at_hand(&self, head: &Head) -> Result<Arc<Live>, store::Error> {
-        let live = self.take_in_hand(head);
-        if live.reached().seq < head.seq {
+        let (live, is_new) = self.at_hand.take(head, &[]);
+        // What was written after `head` was read was shown to those who were there then.
+        if is_new || live.reached().seq < head.seq {
             live::fill(&*self.store, &live).await?;
         }
         Ok(live)
     }
 
-    /// Returns the task among those at hand.
-    fn take_in_hand(&self, head: &Head) -> Arc<Live> {
-        let mut map = self.lock_live();
-        if let Some(live) = map.get(&head.reference).and_then(Weak::upgrade) {
-            return live;
-        }
-        let live = Arc::new(Live::new(head));
-        map.insert(head.reference, Arc::downgrade(&live));
-        live
-    }
-
     /// Shows a committed change to everybody: readers here at once, others by a hint.
-    async fn show(
-        &self,
-        live: &Live,
-        entries: &[crate::log::Entry],
-        head: &Head,
-    ) -> Result<(), store::Error> {
-        if live.publish(entries, head.state).is_err() {
-            live::fill(&*self.store, live).await?;
+    async fn show(&self, live: &Live, entries: &[Entry], head: &Head) {
+        if live.publish(entries, head.state).is_err()
+            && let Err(error) = live::fill(&*self.store, live).await
+        {
+            // It is written; readers see it with the next change, or the next look.
+            tracing::warn!(%error, "a change could not be shown");
         }
         self.tell_others(head);
-        Ok(())
-    }
-
-    /// Forgets a task that nobody else has at hand.
-    fn put_away(&self, live: &Arc<Live>) {
-        let mut map = self.lock_live();
-        if Arc::strong_count(live) == 1 {
-            map.remove(&live.task);
-        }
-    }
-
-    fn lock_live(&self) -> MutexGuard<'_, HashMap<TaskRef, Weak<Live>>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_held(&self) -> MutexGuard<'_, HashMap<TaskRef, Held>> {

@@ -1,8 +1,8 @@
 //! Tasks that somebody in this process works on or watches.
 
 use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use nuncio_protocol::state::TaskState;
@@ -20,6 +20,38 @@ const MAX_RECENT_BYTES: usize = 1 << 20;
 /// How much a reader takes at once.
 const PAGE: Limit = Limit { entries: 128, bytes: 256 << 10 };
 
+/// All tasks that somebody in this process works on or watches.
+#[derive(Debug, Default)]
+pub(crate) struct AtHand(Mutex<HashMap<TaskRef, Weak<Live>>>);
+
+impl AtHand {
+    /// Returns a task, and whether it was not there before. A new one knows as much as `head`
+    /// and `entries`, the end of its log.
+    pub(crate) fn take(self: &Arc<Self>, head: &Head, entries: &[Entry]) -> (Arc<Live>, bool) {
+        let mut map = self.lock();
+        if let Some(live) = map.get(&head.reference).and_then(Weak::upgrade) {
+            return (live, false);
+        }
+        let live = Arc::new(Live::new(head, entries, Arc::downgrade(self)));
+        map.insert(head.reference, Arc::downgrade(&live));
+        (live, true)
+    }
+
+    /// Returns a task, if it is there.
+    pub(crate) fn find(&self, task: TaskRef) -> Option<Arc<Live>> {
+        self.lock().get(&task).and_then(Weak::upgrade)
+    }
+
+    /// Returns all.
+    pub(crate) fn all(&self) -> Vec<Arc<Live>> {
+        self.lock().values().filter_map(Weak::upgrade).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TaskRef, Weak<Live>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A task that somebody in this process works on or watches.
 ///
 /// Invariant: `recent` is the end of the log as of `reached`, without a gap; what is here is on
@@ -30,7 +62,8 @@ pub(crate) struct Live {
     recent: Mutex<Recent>,
     reached: watch::Sender<Reached>,
     /// One at a time reads from the store for all.
-    pub(crate) filling: tokio::sync::Mutex<()>,
+    filling: tokio::sync::Mutex<()>,
+    among: Weak<AtHand>,
 }
 
 /// How far a task has come.
@@ -55,12 +88,17 @@ struct Recent {
 pub(crate) struct Gap;
 
 impl Live {
-    pub(crate) fn new(head: &Head) -> Self {
+    fn new(head: &Head, entries: &[Entry], among: Weak<AtHand>) -> Self {
+        let mut recent = Recent::default();
+        for entry in entries {
+            recent.remember(entry.clone());
+        }
         Self {
             task: head.reference,
-            recent: Mutex::default(),
+            recent: Mutex::new(recent),
             reached: watch::Sender::new(Reached { seq: head.seq, state: head.state }),
             filling: tokio::sync::Mutex::new(()),
+            among,
         }
     }
 
@@ -129,6 +167,18 @@ impl Live {
             fits
         });
         Some(page.cloned().collect())
+    }
+}
+
+impl Drop for Live {
+    /// Whoever lets go last puts it away. Nobody drops one while holding the lock.
+    fn drop(&mut self) {
+        if let Some(among) = self.among.upgrade() {
+            let mut map = among.lock();
+            if map.get(&self.task).is_some_and(|live| live.strong_count() == 0) {
+                map.remove(&self.task);
+            }
+        }
     }
 }
 

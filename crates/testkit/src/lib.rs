@@ -3,6 +3,8 @@
 //! Everything here panics where a test could do nothing but fail, and names what is wrong in
 //! the panic. Nothing that is started here outlives the test process, however that ends.
 
+pub mod contract;
+
 pub mod services;
 
 pub mod process;

@@ -8,6 +8,8 @@ pub(super) fn inside(address: Ipv6Addr) -> Vec<Ipv4Addr> {
     let groups = address.segments();
     let last = at(bits, 96);
     let mut found = match groups {
+        // The unspecified address and loopback look IPv4-compatible but are not.
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Vec::new(),
         // IPv4-compatible, -mapped (RFC 4291 §2.5.5) and -translated (RFC 2765 §2.1).
         [0, 0, 0, 0, 0 | 0xffff, 0, ..] | [0, 0, 0, 0, 0, 0xffff, ..] => {
             vec![last]

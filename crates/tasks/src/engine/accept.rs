@@ -18,7 +18,7 @@ use tokio::{sync::oneshot, time::timeout};
 use super::{
     Call, Engine, Tasks, bridge,
     read::{Follow, cut_history},
-    run::{Opening, Run},
+    run::{Opened, Opening, Run},
 };
 use crate::{
     agent::{Cause, Conduct},
@@ -80,13 +80,15 @@ impl Engine {
         }
         let conduct = self.agent(&call.place.agent)?.conduct();
         let key = key(call, &request, conduct)?;
+        let given = request.message.task_id.clone();
+        let id = given.clone().unwrap_or_else(TaskId::generate);
         let config = request.configuration.as_mut();
         let webhook = match config.and_then(|wishes| wishes.task_push_notification_config.take()) {
-            Some(config) => vec![self.webhook(config, call.version).await?],
+            Some(config) => vec![self.webhook(call, &id, &config).await?],
             None => Vec::new(),
         };
-        match request.message.task_id.clone() {
-            None => self.open(call, request.message, key, webhook).await,
+        match given {
+            None => self.open(call, id, request.message, key, webhook).await,
             Some(task) => self.go_on(call, &task, request.message, key, webhook, conduct).await,
         }
     }
@@ -95,11 +97,11 @@ impl Engine {
     async fn open(
         self: &Arc<Self>,
         call: &Call,
+        id: TaskId,
         mut message: Message,
         key: Option<Key>,
         webhooks: Vec<NewWebhook>,
     ) -> Result<Accepted, Error> {
-        let id = TaskId::generate();
         let context_is_given = message.context_id.is_some();
         let context = message.context_id.take().unwrap_or_else(ContextId::generate);
         message.task_id = Some(id.clone());
@@ -112,15 +114,12 @@ impl Engine {
         let (tell, told) = oneshot::channel();
         Run::open(Arc::clone(self), task, message, opening)?.spawn(tell);
         match told.await {
-            Ok(Ok(store::Created::New(head))) => {
-                let live = self.at_hand(&head).await?;
-                Ok(Accepted { id, live, seq: Seq(1) })
-            }
-            Ok(Ok(store::Created::Repeated(Some(head)))) => {
+            Ok(Ok(Opened::New(live))) => Ok(Accepted { id, live, seq: Seq(1) }),
+            Ok(Ok(Opened::Repeated(Some(head)))) => {
                 let live = self.at_hand(&head).await?;
                 Ok(Accepted { id: head.id, live, seq: Seq(1) })
             }
-            Ok(Ok(store::Created::Repeated(None))) => Err(bridge::key_of_a_removed_task()),
+            Ok(Ok(Opened::Repeated(None))) => Err(bridge::key_of_a_removed_task()),
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(stopping()),
         }
@@ -175,7 +174,7 @@ impl Engine {
             match self.store.append(append).await {
                 Ok(Appended::Done { head: now, taken }) => {
                     let live = self.at_hand(&now).await?;
-                    self.show(&live, &renumber(entries, now.seq), &now).await?;
+                    self.show(&live, &renumber(entries, now.seq), &now).await;
                     let seq = now.seq;
                     if taken {
                         self.begin_turn(now, Arc::clone(&live), Cause::Message).await?;

@@ -44,7 +44,7 @@ impl Tasks {
 }
 
 impl Engine {
-    async fn request_cancel(self: &Arc<Self>, head: &Head) -> Result<(), store::Error> {
+    pub(super) async fn request_cancel(self: &Arc<Self>, head: &Head) -> Result<(), store::Error> {
         let now = self.clock.now();
         let mut batch = Batch::follow(head.id.clone(), head.context.clone(), head.state);
         // Work in progress must be told, and ends the task itself; a task that only waits for
@@ -75,7 +75,11 @@ impl Engine {
             // There was no key to repeat.
             return Ok(());
         };
-        self.show(&live, &accept::renumber(entries, after.seq), &after).await?;
+        self.show(&live, &accept::renumber(entries, after.seq), &after).await;
+        if !after.owned && !after.state.is_terminal() {
+            // The work ended between the look and the word: nobody has heard it.
+            return Err(store::Error::StateChanged { expected, found: after.state });
+        }
         let ended = watch.wait_for(|reached| reached.state.is_terminal());
         // Over the limit the answer is the task as it stands.
         timeout(self.settings.cancel_wait, ended).await.ok();

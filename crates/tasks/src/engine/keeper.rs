@@ -1,10 +1,6 @@
 //! What goes on in the background: leases, takeovers, hints, keeping house.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use nuncio_protocol::state::TaskState;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
@@ -68,6 +64,9 @@ type Job = std::pin::Pin<Box<dyn Future<Output = Result<(), store::Error>> + Sen
 impl Engine {
     /// Tells other processes how far a task has come.
     pub(super) fn tell_others(&self, head: &Head) {
+        if let Some(push) = &self.push {
+            push.written(head);
+        }
         if self.store.is_shared() {
             self.hints.publish(vec![Hint { task: head.reference, seq: head.seq }]);
         }
@@ -176,12 +175,8 @@ impl Engine {
 
     /// Asks once for all tasks that are at hand how far they have come.
     async fn look(self: Arc<Self>) -> Result<(), store::Error> {
-        let watched: HashMap<TaskRef, Arc<Live>> = {
-            let mut map = self.lock_live();
-            map.retain(|_, live| live.strong_count() > 0);
-            let live = map.iter().filter_map(|(task, live)| Some((*task, live.upgrade()?)));
-            live.filter(|(_, live)| live.is_watched()).collect()
-        };
+        let watched = self.at_hand.all().into_iter().filter(|live| live.is_watched());
+        let watched: HashMap<TaskRef, Arc<Live>> = watched.map(|live| (live.task, live)).collect();
         if watched.is_empty() {
             return Ok(());
         }
@@ -199,8 +194,7 @@ impl Engine {
     async fn listen(self: Arc<Self>) {
         let mut heard = self.hints.subscribe();
         while let Some(hint) = heard.next().await {
-            let live = self.lock_live().get(&hint.task).and_then(Weak::upgrade);
-            if let Some(live) = live
+            if let Some(live) = self.at_hand.find(hint.task)
                 && live.reached().seq < hint.seq
                 && let Err(error) = live::fill(&*self.store, &live).await
             {
@@ -212,7 +206,6 @@ impl Engine {
 
     /// Removes what has been kept long enough.
     async fn sweep(self: Arc<Self>) -> Result<(), store::Error> {
-        self.lock_live().retain(|_, live| live.strong_count() > 0);
         while self.store.sweep(&self.settings.retention, MOST_AT_ONCE).await?.tasks == MOST_AT_ONCE
         {
         }

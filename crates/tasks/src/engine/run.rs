@@ -20,7 +20,7 @@ use super::{
     accept::{entries_of, renumber},
 };
 use crate::{
-    agent::{AnyAgent, Cause, Failure, Turn},
+    agent::{AnyAgent, Cause, Failure, Inbox, Turn},
     live::Live,
     log::{Batch, Entry, Folded, Kind, Seq},
     output::{Outbox, Output},
@@ -67,9 +67,23 @@ pub(super) struct Run {
     owned: Option<Owned>,
     signals: mpsc::UnboundedReceiver<Entry>,
     worker: mpsc::UnboundedSender<Entry>,
+    inbox: Arc<Inbox>,
     lost: CancellationToken,
     cancel: CancellationToken,
+    /// Set while the fold may not be what is on disk.
+    stale: bool,
 }
+
+/// What came of opening a task.
+pub(super) enum Opened {
+    /// It is on disk.
+    New(Arc<Live>),
+    /// The same request has opened this one before; `None` if it has been removed since.
+    Repeated(Option<Head>),
+}
+
+/// Tells whoever opens a task that it is on disk, or why not.
+type Tell = Option<oneshot::Sender<Result<Opened, store::Error>>>;
 
 /// A task on disk that this process owns.
 struct Owned {
@@ -81,6 +95,8 @@ struct Owned {
 #[derive(PartialEq, Eq)]
 enum Step {
     GoOn,
+    /// Somebody has answered the question with which the work was to end.
+    Answered,
     /// Somebody else owns the task, or it is gone: nothing more may be written.
     Stop,
 }
@@ -156,13 +172,15 @@ impl Run {
             owned: None,
             signals,
             worker,
+            inbox: Arc::default(),
             lost: CancellationToken::new(),
             cancel: CancellationToken::new(),
+            stale: false,
         }
     }
 
     /// Runs in the background, and tells when the task is on disk.
-    pub(super) fn spawn(self, tell: oneshot::Sender<Result<Created, store::Error>>) {
+    pub(super) fn spawn(self, tell: oneshot::Sender<Result<Opened, store::Error>>) {
         let tracker = self.engine.background.clone();
         tracker.spawn(self.run(Some(tell)));
     }
@@ -173,92 +191,128 @@ impl Run {
         tracker.spawn(self.run(None));
     }
 
-    async fn run(mut self, mut tell: Option<oneshot::Sender<Result<Created, store::Error>>>) {
-        let begins_early = self.agent.conduct().begins_early
-            && self.opening.as_ref().is_some_and(|opening| opening.key.is_none());
-        if self.opening.is_some()
-            && !begins_early
-            && self.write(false, &mut tell).await == Step::Stop
-        {
-            return;
+    async fn run(mut self, mut tell: Tell) {
+        let waits = self
+            .opening
+            .as_ref()
+            .is_some_and(|opening| opening.key.is_some() || !self.agent.conduct().begins_early);
+        if !waits || self.write(false, &mut tell).await == Step::GoOn {
+            while let Some(message) = self.turn(&mut tell).await {
+                (self.message, self.cause) = (message, Cause::Message);
+            }
         }
+        self.outbox.stop();
+        self.give_up();
+    }
+
+    /// Runs the agent for one turn. Returns the message that the next turn is about, if there
+    /// is one.
+    async fn turn(&mut self, tell: &mut Tell) -> Option<Message> {
         let agent = Arc::clone(&self.agent);
-        let (hear, inputs) = mpsc::unbounded_channel();
         let turn = Turn {
             task: self.folded.task.clone(),
             message: self.message.clone(),
             cause: self.cause,
             place: self.place.clone(),
-            inputs,
+            inbox: Arc::clone(&self.inbox),
             cancel: self.cancel.clone(),
         };
         let output = Output(Arc::clone(&self.outbox));
-        let work: Work<'_> =
-            Box::pin(AssertUnwindSafe(agent.run_boxed(turn, output)).catch_unwind());
-        self.work(work, &hear, &mut tell).await;
-        self.outbox.stop();
-        self.give_up();
+        let work = AssertUnwindSafe(agent.run_boxed(turn, output)).catch_unwind();
+        if self.work(Box::pin(work), tell).await == Step::Stop {
+            return None;
+        }
+        self.end_turn(tell).await
     }
 
-    /// Lets the agent work and writes what it says, until both are done.
-    async fn work(
-        &mut self,
-        mut work: Work<'_>,
-        hear: &mpsc::UnboundedSender<Message>,
-        tell: &mut Option<oneshot::Sender<Result<Created, store::Error>>>,
-    ) {
+    /// Lets the agent work and writes what it says, until it is done.
+    async fn work(&mut self, mut work: Work<'_>, tell: &mut Tell) -> Step {
         let outbox = Arc::clone(&self.outbox);
         let (lost, cancel) = (self.lost.clone(), self.cancel.clone());
         let mut deadline: Option<Instant> = None;
         loop {
             // The agent goes first: what it says without waiting is written as one.
-            tokio::select! {
+            let outcome = tokio::select! {
                 biased;
-                () = lost.cancelled() => return,
-                outcome = &mut work => {
-                    self.finish(outcome);
-                    break;
-                }
+                () = lost.cancelled() => return Step::Stop,
+                outcome = &mut work => Some(outcome),
                 Some(signal) = self.signals.recv() => {
-                    self.hear(&signal, hear);
+                    self.hear(&signal);
+                    None
                 }
                 () = cancel.cancelled(), if deadline.is_none() => {
                     deadline = Some(Instant::now() + self.agent.conduct().cancel_grace);
+                    None
                 }
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                     outbox.end(TaskState::Canceled, None);
-                    break;
+                    return Step::GoOn;
                 }
                 () = outbox.something() => {
+                    let writing = self.write(false, tell);
+                    tokio::pin!(writing);
                     // While this waits for the disk, the agent goes on.
-                    let (step, outcome) = {
-                        let writing = self.write(false, tell);
-                        tokio::pin!(writing);
-                        tokio::select! {
-                            biased;
-                            outcome = &mut work => ((&mut writing).await, Some(outcome)),
-                            step = &mut writing => (step, None),
-                        }
+                    let (step, outcome) = tokio::select! {
+                        biased;
+                        outcome = &mut work => ((&mut writing).await, Some(outcome)),
+                        step = &mut writing => (step, None),
                     };
                     if step == Step::Stop {
-                        return;
+                        return step;
                     }
-                    if let Some(outcome) = outcome {
-                        self.finish(outcome);
-                        break;
-                    }
+                    outcome
                 }
+            };
+            if let Some(outcome) = outcome {
+                self.finish(outcome);
+                return Step::GoOn;
             }
         }
-        drop(work);
-        // The last words, and the lease with them.
-        while self.write(true, tell).await == Step::GoOn && !self.outbox.is_empty() {}
+    }
+
+    /// Writes the last words of a turn, and ends the lease with them, unless something was said
+    /// to the agent that it has not read.
+    async fn end_turn(&mut self, tell: &mut Tell) -> Option<Message> {
+        let lost = self.lost.clone();
+        loop {
+            while let Ok(signal) = self.signals.try_recv() {
+                self.hear(&signal);
+            }
+            if !self.outbox.state().is_terminal() {
+                if self.cancel.is_cancelled() {
+                    self.outbox.end(TaskState::Canceled, None);
+                } else if let Some(message) = self.inbox.take() {
+                    return Some(message);
+                }
+            }
+            match self.write(true, tell).await {
+                // The agent may have left a part of itself behind that goes on speaking.
+                Step::GoOn if self.outbox.is_empty() => break,
+                Step::GoOn => {}
+                Step::Answered => tokio::select! {
+                    () = lost.cancelled() => return None,
+                    // It is in the log, so it comes.
+                    Some(signal) = self.signals.recv() => self.hear(&signal),
+                },
+                Step::Stop => return None,
+            }
+        }
+        // A cancel that came with the end of the lease was heard by nobody else.
+        let cancelled = std::iter::from_fn(|| self.signals.try_recv().ok())
+            .any(|signal| signal.record.kind == Kind::Cancel);
+        if let Some(owned) = self.owned.as_ref().filter(|_| cancelled) {
+            self.engine.request_cancel(&owned.head).await.ok();
+        }
+        None
     }
 
     /// Ends the task as the agent's turn has ended, unless the agent has done so itself.
-    fn finish(&self, outcome: Result<Result<(), Failure>, Panic>) {
+    fn finish(&mut self, outcome: Result<Result<(), Failure>, Panic>) {
+        while let Ok(signal) = self.signals.try_recv() {
+            self.hear(&signal);
+        }
         let (state, message) = match outcome {
-            Ok(Ok(())) if self.outbox.state().is_interrupted() => return,
+            Ok(Ok(())) if self.outbox.state().is_interrupted() || !self.inbox.is_empty() => return,
             Ok(Ok(())) => (TaskState::Completed, None),
             Ok(Err(_)) if self.cancel.is_cancelled() => (TaskState::Canceled, None),
             Ok(Err(failure)) => {
@@ -276,8 +330,11 @@ impl Run {
     }
 
     /// Takes up what somebody else wrote into the log.
-    fn hear(&mut self, signal: &Entry, hear: &mpsc::UnboundedSender<Message>) {
-        if signal.seq == self.folded.seq.next() && self.folded.apply(&signal.record).is_ok() {
+    fn hear(&mut self, signal: &Entry) {
+        if !self.stale
+            && signal.seq == self.folded.seq.next()
+            && self.folded.apply(&signal.record).is_ok()
+        {
             self.unsaved += signal.record.bytes();
             self.outbox.rebase(self.folded.task.status.state);
         }
@@ -285,8 +342,7 @@ impl Run {
             Kind::Cancel => self.cancel.cancel(),
             Kind::Input => {
                 if let Some(Ok(message)) = signal.record.message.as_ref().map(|said| said.value()) {
-                    // An agent that does not listen has dropped its end.
-                    hear.send(message.clone()).ok();
+                    self.inbox.put(message.clone());
                 }
             }
             Kind::Opened | Kind::Output => {}
@@ -295,11 +351,7 @@ impl Run {
 
     /// Writes what waits; with `last` also what becomes of the lease. Tries until the store
     /// takes it, or the lease is lost.
-    async fn write(
-        &mut self,
-        last: bool,
-        tell: &mut Option<oneshot::Sender<Result<Created, store::Error>>>,
-    ) -> Step {
+    async fn write(&mut self, last: bool, tell: &mut Tell) -> Step {
         let (mut batch, wake) = self.outbox.take();
         let mut delay = FIRST_RETRY;
         let step = loop {
@@ -323,6 +375,9 @@ impl Run {
                     }) {
                         Ok(rebased) => {
                             self.outbox.rebase(rebased.to());
+                            if last && rebased.is_empty() && !rebased.to().is_interrupted() {
+                                break Step::Answered;
+                            }
                             batch = rebased;
                         }
                         Err(error) if error.is_temporary() => {}
@@ -346,7 +401,7 @@ impl Run {
         batch: &Batch,
         wake: Wake,
         last: bool,
-        tell: &mut Option<oneshot::Sender<Result<Created, store::Error>>>,
+        tell: &mut Tell,
     ) -> Result<Step, store::Error> {
         // The first record is the task, which is folded already.
         for record in batch.records().iter().skip(1) {
@@ -365,23 +420,24 @@ impl Run {
             context_is_given: opening.context_is_given,
             most_unfinished: self.engine.settings.unfinished_tasks,
         };
-        let created = self.engine.store.create(create).await;
-        let step = match &created {
+        let opened = match self.engine.store.create(create).await {
             Ok(Created::New(head)) => {
-                self.own(head.clone(), self.engine.take_in_hand(head));
-                if let Some(owned) = &self.owned {
-                    self.engine.tell_others(&owned.head);
-                    if settles {
-                        owned.live.settle(Arc::new(self.folded.clone()));
-                    }
+                let entries = entries_of(batch, Seq::START);
+                let (live, _) = self.engine.at_hand.take(&head, &entries);
+                if settles {
+                    live.settle(Arc::new(self.folded.clone()));
                 }
-                Step::GoOn
+                self.engine.show(&live, &entries, &head).await;
+                self.own(head, Arc::clone(&live));
+                Ok(Opened::New(live))
             }
-            Ok(Created::Repeated(_)) | Err(_) => Step::Stop,
+            Ok(Created::Repeated(head)) => Ok(Opened::Repeated(head)),
+            Err(error) => Err(error),
         };
+        let step = if matches!(opened, Ok(Opened::New(_))) { Step::GoOn } else { Step::Stop };
         if let Some(tell) = tell.take() {
             // Whoever sent the message may have gone away meanwhile; the task goes on.
-            tell.send(created).ok();
+            tell.send(opened).ok();
         }
         Ok(step)
     }
@@ -397,10 +453,13 @@ impl Run {
             return Ok(Step::Stop);
         }
         let (task, epoch, live) = (head.reference, head.epoch, Arc::clone(live));
+        if self.stale {
+            self.reload().await?;
+        }
         let settles = last || batch.to().is_terminal();
         // Folded before it is written, and shown to nobody: if the write does not come out as
         // expected, the fold is read anew.
-        let before = (self.folded.seq, self.unsaved);
+        let before = self.folded.seq;
         for record in batch.records() {
             self.folded.apply(record)?;
         }
@@ -422,22 +481,21 @@ impl Run {
             Ok(Appended::Done { head, .. }) => head,
             Ok(Appended::Repeated { .. }) => return Ok(Step::Stop),
             Err(error) => {
-                self.unfold(before).await?;
+                self.stale = self.folded.seq != before;
                 return Err(error);
             }
         };
-        if after.seq == self.folded.seq {
-            if let Some(saved) = saved {
-                (self.saved, self.unsaved) = (saved, 0);
-            }
-        } else {
-            self.reload().await?;
+        // It is written: from here on nothing may look like a failure.
+        if after.seq != self.folded.seq {
+            self.stale = true;
+        } else if let Some(saved) = saved {
+            (self.saved, self.unsaved) = (saved, 0);
         }
-        if after.state.is_terminal() || (last && after.state.is_interrupted()) {
+        if settles && !self.stale {
             live.settle(Arc::new(self.folded.clone()));
         }
-        let entries = renumber(entries_of(batch, before.0), after.seq);
-        self.engine.show(&live, &entries, &after).await?;
+        let entries = renumber(entries_of(batch, before), after.seq);
+        self.engine.show(&live, &entries, &after).await;
         let ended = after.state.is_terminal();
         if let Some(owned) = &mut self.owned {
             owned.head = after;
@@ -445,20 +503,12 @@ impl Run {
         Ok(if ended { Step::Stop } else { Step::GoOn })
     }
 
-    /// Takes back what was folded but not written.
-    async fn unfold(&mut self, (seq, unsaved): (Seq, usize)) -> Result<(), store::Error> {
-        if self.folded.seq != seq {
-            self.unsaved = unsaved;
-            self.reload().await?;
-        }
-        Ok(())
-    }
-
     /// Reads the task as it is on disk.
     async fn reload(&mut self) -> Result<(), store::Error> {
         let scope = Scope::from(&self.place);
         let loaded = self.engine.store.load(&scope, &self.folded.task.id, Want::ALL).await?;
         self.folded = loaded.ok_or(store::Error::Gone)?.fold()?;
+        self.stale = false;
         Ok(())
     }
 
@@ -477,7 +527,6 @@ impl Run {
         if let Some(Owned { head, live }) = self.owned.take() {
             live.set_worker(None);
             self.engine.let_go(Tenure { task: head.reference, epoch: head.epoch });
-            self.engine.put_away(&live);
         }
     }
 }
@@ -528,7 +577,7 @@ impl Engine {
         if let Appended::Done { head: after, .. } = self.store.append(append).await? {
             let live = self.at_hand(&after).await?;
             let entries = renumber(entries_of(&batch, head.seq), after.seq);
-            self.show(&live, &entries, &after).await?;
+            self.show(&live, &entries, &after).await;
         }
         Ok(())
     }

@@ -1,0 +1,71 @@
+//! Connections are kept, but never across errands.
+
+use std::time::Duration;
+
+use nuncio_net::{Client, Code, Errand, Error, Guard, Policy, Purpose, Request};
+
+use crate::support::{ADMINISTRATOR, CALLER, Recorder, Server, fetch, ok, on_loopback, refused};
+
+/// Loopback is open to administrators' webhooks, and plain http to everybody.
+fn only_administrators() -> Guard {
+    let policy = Policy::default().open(Purpose::Webhook, "127.0.0.0/8".parse().expect("a range"));
+    Guard::new(Errand::all().fold(policy, Policy::allow_http))
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again_for_the_same_errand() {
+    let server = Server::start(ok("hello")).await;
+    let recorder = Recorder::leading_to(server.address);
+    let client = Client::builder(on_loopback()).dialer(recorder.clone()).build().unwrap();
+    for _ in 0..3 {
+        assert_eq!(fetch(&client, &server.url(), CALLER).await.unwrap(), "hello");
+    }
+    assert_eq!(server.requests().len(), 3);
+    assert_eq!(recorder.dialed(), [server.address]);
+}
+
+#[tokio::test]
+async fn an_administrators_connection_never_carries_a_callers_request() {
+    let server = Server::start(ok("inside")).await;
+    let recorder = Recorder::leading_to(server.address);
+    let client = Client::builder(only_administrators()).dialer(recorder.clone()).build().unwrap();
+    assert_eq!(fetch(&client, &server.url(), ADMINISTRATOR).await.unwrap(), "inside");
+    for other in Errand::all().filter(|errand| *errand != ADMINISTRATOR) {
+        refused(fetch(&client, &server.url(), other).await, Code::AddressNotPublic);
+    }
+    assert_eq!(server.requests().len(), 1);
+    assert_eq!(recorder.dialed(), [server.address]);
+}
+
+/// The same for a name, which passes the check of its text and would find the connection.
+#[tokio::test]
+async fn a_name_does_not_find_an_administrators_connection() {
+    let server = Server::start(ok("inside")).await;
+    let recorder = Recorder::leading_to(server.address);
+    let guard = only_administrators().resolver(crate::support::Script::new(&[&["127.0.0.1"]]));
+    let client = Client::builder(guard).dialer(recorder.clone()).build().unwrap();
+    let url = "http://agent.example/";
+    assert_eq!(fetch(&client, url, ADMINISTRATOR).await.unwrap(), "inside");
+    for other in Errand::all().filter(|errand| *errand != ADMINISTRATOR) {
+        refused(fetch(&client, url, other).await, Code::AddressNotPublic);
+    }
+    assert_eq!((server.requests().len(), recorder.dialed().len()), (1, 1));
+}
+
+#[tokio::test]
+async fn no_more_connections_are_open_than_allowed() {
+    let endless = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n";
+    let server = Server::start(endless).await;
+    let limit = Duration::from_millis(50);
+    let builder = Client::builder(on_loopback()).connections(1).connect_limit(limit);
+    let client = builder.build().unwrap();
+    let url = client.guard().check_url(&server.url(), CALLER).unwrap();
+    let open = client.send(Request::get(&url)).await.unwrap();
+    let error = client.send(Request::get(&url)).await.unwrap_err();
+    assert!(matches!(error, Error::Busy { limit: 1 }) && error.is_retryable(), "{error}");
+    // Another errand has its own connections, and a closed one makes room.
+    let other = client.guard().check_url(&server.url(), ADMINISTRATOR).unwrap();
+    assert!(client.send(Request::get(&other)).await.is_ok());
+    drop(open);
+    assert!(client.send(Request::get(&url)).await.is_ok());
+}

@@ -1,0 +1,173 @@
+//! TLS: the host must prove to be the one that the URL names. No test installs a crypto
+//! provider for the process: the client brings its own.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
+use bytes::Bytes;
+use http::Version;
+use http_body_util::Full;
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use nuncio_net::{Client, Error, Guard, Policy, Request};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::{ServerConfig, crypto::aws_lc_rs, pki_types::PrivateKeyDer};
+use tokio::{io::AsyncWriteExt as _, net::TcpListener};
+use tokio_rustls::TlsAcceptor;
+
+use crate::support::{PUBLIC, Recorder, Script, checked};
+
+struct Issuer(CertifiedIssuer<'static, KeyPair>);
+
+impl Issuer {
+    fn new() -> Self {
+        let mut params = CertificateParams::new([]).expect("no names to be wrong");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        Self(CertifiedIssuer::self_signed(params, key).expect("a certificate"))
+    }
+
+    fn config(&self, name: &str, protocols: &[&[u8]]) -> ServerConfig {
+        let key = KeyPair::generate().expect("a key");
+        let params = CertificateParams::new([name.to_owned()]).expect("a name");
+        let certificate = params.signed_by(&key, &self.0).expect("a certificate");
+        let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .expect("a certificate and its key");
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+        config
+    }
+}
+
+/// A server that writes down the names it was asked for, and answers in HTTP/1.1 or 2.
+struct Server {
+    address: SocketAddr,
+    names: Arc<Mutex<Vec<Option<String>>>>,
+}
+
+impl Server {
+    async fn start(config: ServerConfig) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound address");
+        let server = Self { address, names: Arc::default() };
+        let names = Arc::clone(&server.names);
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        tokio::spawn(async move {
+            while let Ok((tcp, _)) = listener.accept().await {
+                let Ok(stream) = acceptor.accept(tcp).await else { continue };
+                let session = stream.get_ref().1;
+                names.lock().expect("not poisoned").push(session.server_name().map(str::to_owned));
+                let is_http2 = session.alpn_protocol() == Some(b"h2");
+                tokio::spawn(serve(TokioIo::new(stream), is_http2));
+            }
+        });
+        server
+    }
+
+    fn names(&self) -> Vec<Option<String>> {
+        self.names.lock().expect("not poisoned").clone()
+    }
+}
+
+async fn serve(
+    io: TokioIo<tokio_rustls::server::TlsStream<tokio::net::TcpStream>>,
+    is_http2: bool,
+) {
+    let service = service_fn(async |_: http::Request<Incoming>| {
+        Ok::<_, std::convert::Infallible>(http::Response::new(Full::<Bytes>::from("secure")))
+    });
+    // A client that goes away is no failure of the server.
+    let _ = if is_http2 {
+        hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+            .serve_connection(io, service)
+            .await
+    } else {
+        hyper::server::conn::http1::Builder::new().serve_connection(io, service).await
+    };
+}
+
+/// A client that trusts an issuer, and for which every name leads to the server.
+fn client(issuer: &Issuer, server: &Server) -> Client {
+    let guard = Guard::new(Policy::default()).resolver(Script::new(&[&[PUBLIC]]));
+    let dialer = Recorder::leading_to(server.address);
+    Client::builder(guard).dialer(dialer).extra_roots(issuer.0.pem()).build().expect("a root")
+}
+
+async fn get(client: &Client, text: &str) -> Result<(Version, String), Error> {
+    let answer = client.send(Request::get(&checked(client.guard(), text))).await?;
+    let version = answer.version();
+    Ok((version, String::from_utf8_lossy(&answer.collect(100).await?).into_owned()))
+}
+
+#[tokio::test]
+async fn the_named_host_is_believed_and_asked_for_by_name() {
+    let issuer = Issuer::new();
+    for (protocols, version) in [
+        (&[&b"h2"[..], b"http/1.1"][..], Version::HTTP_2),
+        (&[b"http/1.1"], Version::HTTP_11),
+        (&[], Version::HTTP_11),
+    ] {
+        let server = Server::start(issuer.config("agent.example", protocols)).await;
+        let client = client(&issuer, &server);
+        let answer = get(&client, "https://agent.example./").await.unwrap();
+        assert_eq!(answer, (version, "secure".to_owned()));
+        assert_eq!(server.names(), [Some("agent.example".to_owned())]);
+    }
+}
+
+#[tokio::test]
+async fn an_address_is_believed_if_the_certificate_names_it() {
+    let issuer = Issuer::new();
+    let server = Server::start(issuer.config("2606:4700::1", &[])).await;
+    let client = client(&issuer, &server);
+    assert!(get(&client, "https://[2606:4700::1]/").await.is_ok());
+    assert_eq!(server.names(), [None]);
+}
+
+#[tokio::test]
+async fn another_host_is_not_believed() {
+    let issuer = Issuer::new();
+    let server = Server::start(issuer.config("other.example", &[])).await;
+    for url in ["https://agent.example/", "https://93.184.216.34/", "https://a.other.example/"] {
+        let error = get(&client(&issuer, &server), url).await.unwrap_err();
+        assert!(matches!(error, Error::Tls { .. }) && error.is_unsent(), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_issuer_is_not_believed() {
+    let server = Server::start(Issuer::new().config("agent.example", &[])).await;
+    let error = get(&client(&Issuer::new(), &server), "https://agent.example/").await.unwrap_err();
+    assert!(matches!(error, Error::Tls { .. }) && error.is_unsent(), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_not_believed() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serve = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+        stream
+    };
+    let client = client(&Issuer::new(), &Server { address, names: Arc::default() });
+    let (outcome, _stream) = tokio::join!(get(&client, "https://agent.example/"), serve);
+    let error = outcome.unwrap_err();
+    assert!(matches!(error, Error::Tls { .. }) && error.is_unsent(), "{error}");
+}
+
+#[test]
+fn extra_roots_are_certificates() {
+    let garbled = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    for bad in ["", "not a certificate", garbled] {
+        let builder = Client::builder(Guard::new(Policy::default())).extra_roots(bad);
+        assert!(builder.build().is_err(), "{bad}");
+    }
+}
