@@ -4,3 +4,6 @@ pub mod sqlite;
 
 #[cfg(feature = "postgres")]
 pub mod postgres;
+
+#[cfg(feature = "redis")]
+pub mod redis;
