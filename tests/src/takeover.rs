@@ -11,9 +11,10 @@ use crate::{
     witness::{Followed, Witness},
 };
 
-/// How many chunks each task has, and how many milliseconds apart they are.
+/// How many chunks each task has, and how many milliseconds apart they are: more than the
+/// first owner gets done.
 const CHUNKS: usize = 150;
-const APART: u64 = 20;
+const APART: u64 = 200;
 
 /// Tasks that are under way.
 #[derive(Debug)]
@@ -38,28 +39,30 @@ impl Started {
 /// # Panics
 /// If one cannot be begun.
 pub async fn start_tasks(node: &Node, witness: &Arc<Witness>, count: usize) -> Started {
-    let mut names = Vec::new();
+    let mut beginning = JoinSet::new();
     for index in 0..count {
-        let agent = ["steps-fail", "steps-retry"][index % 2];
-        let order = Order::new(agent, "ann", format!("{CHUNKS} {APART}")).at_once();
-        let task = witness.send(node, order).await.expect("a message is taken");
-        names.push(TaskName::new(agent, "ann", &task.id));
+        let (node, witness) = (node.clone(), Arc::clone(witness));
+        beginning.spawn(async move {
+            let agent = ["steps-fail", "steps-retry"][index % 2];
+            let order = Order::new(agent, "ann", format!("{CHUNKS} {APART}")).at_once();
+            let task = witness.send(&node, order).await.expect("a message is taken");
+            let name = TaskName::new(agent, "ann", &task.id);
+            // Besides the stream that is followed: the first chunk is there.
+            let mut first = node.subscribe(name.clone(), Some(1));
+            while first.event().await.expect("work begins").is_some_and(|event| event.seq < 2) {}
+            name
+        });
     }
     let mut streams = JoinSet::new();
-    for name in names {
-        // Of its own, besides the one that is followed: the first chunk is there.
-        let mut first = node.subscribe(name.clone(), Some(1));
-        while first.event().await.expect("the work begins").is_some_and(|event| event.seq < 2) {}
-        let (node, witness) = (node.clone(), Arc::clone(witness));
-        streams.spawn(async move {
-            let mut replies = node.subscribe(name.clone(), Some(0));
-            witness.follow(&name.id, &mut replies).await
-        });
+    for name in beginning.join_all().await {
+        let mut replies = node.subscribe(name.clone(), Some(0));
+        let witness = Arc::clone(witness);
+        streams.spawn(async move { witness.follow(&name.id, &mut replies).await });
     }
     Started(streams)
 }
 
-/// Waits until every task has been taken over so often, or has ended in the meantime.
+/// Waits until every task has had so many owners.
 ///
 /// # Panics
 /// If it takes longer than `longest`.
@@ -70,7 +73,8 @@ pub async fn owned_by_epoch(node: &Node, epoch: u64, longest: Duration) {
         if logs.iter().all(|log| log.epoch >= epoch) {
             return;
         }
-        assert!(start.elapsed() < longest, "not taken over after {longest:?}");
+        let left = logs.iter().filter(|log| log.epoch < epoch).count();
+        assert!(start.elapsed() < longest, "{left} are not taken over after {longest:?}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

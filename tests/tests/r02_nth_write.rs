@@ -21,10 +21,10 @@ use tokio::task::JoinSet;
 const CALLS: u64 = 60;
 
 /// and at as many again that chance chooses up to this one: one transaction alone makes dozens.
-const LATER_CALLS: u64 = 1_500;
+const LATER_CALLS: u64 = 600;
 
 /// So many messages make more calls than that.
-const MESSAGES: u64 = 500;
+const MESSAGES: u64 = 200;
 
 const CHUNKS: usize = 5;
 

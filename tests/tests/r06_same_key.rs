@@ -12,7 +12,7 @@ use nuncio_tests::{
     wire::{Order, TaskView},
     witness::Witness,
 };
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::Instant};
 
 const SENDS: usize = 100;
 const KEYS: usize = 5;
@@ -95,11 +95,12 @@ async fn crash(what: &str, options: Options, has_other: bool) {
         other = Some(Node::start(&options).await);
     }
     let (mut in_between, mut interrupted) = (0, 0);
+    let usual = usual_time(&witness, &options).await;
     for round in 0..CRASHES {
         let node = Node::start(&options).await;
         let order = Order::new("effect", "ann", "3").key(format!("key {round}"));
         let sending = witness.send(&node, order.clone());
-        let moment = Duration::from_micros(random.below(25_000));
+        let moment = Duration::from_micros(random.below(usual + usual / 4));
         let killing = async {
             // Nothing depends on where exactly this falls.
             tokio::time::sleep(moment).await;
@@ -111,7 +112,7 @@ async fn crash(what: &str, options: Options, has_other: bool) {
             Some(other) => other.clone(),
             None => Node::start(&options).await,
         };
-        let was_there = other.list(None).await.len() as u64 > round;
+        let was_there = other.list(None).await.len() as u64 > round + 1;
         in_between += u64::from(answer.is_err() && was_there);
         // Waits until the task is settled, here or by the one that died.
         let again = witness.send(&other, order).await.expect("it is taken");
@@ -126,7 +127,7 @@ async fn crash(what: &str, options: Options, has_other: bool) {
     }
     let node = Node::start(&options).await;
     let compared = witness.check(&node, None).await;
-    assert_eq!(compared.tasks as u64, CRASHES, "a key made two tasks, or none");
+    assert_eq!(compared.tasks as u64, CRASHES + 1, "a key made two tasks, or none");
     let runs = runs(&effects);
     assert!(runs.values().all(|runs| *runs == 1), "{runs:?}");
     figures::print(&format!(
@@ -135,6 +136,17 @@ async fn crash(what: &str, options: Options, has_other: bool) {
         compared.tasks,
         runs.len(),
     ));
+}
+
+/// How long a node that has just started takes to answer, in microseconds.
+async fn usual_time(witness: &Witness, options: &Options) -> u64 {
+    let node = Node::start(options).await;
+    let start = Instant::now();
+    let order = Order::new("effect", "ann", "3").key("usual");
+    witness.send(&node, order).await.expect("it is taken");
+    let usual = start.elapsed();
+    node.kill9().await;
+    u64::try_from(usual.as_micros()).expect("it is short")
 }
 
 fn with_effects(options: &Options, effects: &Path) -> Options {
