@@ -50,7 +50,7 @@ async fn appends(directory: &Path) -> Result<(), Failure> {
     let store = SqliteStore::open(directory, Options::default())?;
     for writers in [1, 8, 64, 256] {
         let mut running = Vec::new();
-        let began = Instant::now();
+        let watch = Stopwatch::start();
         let rounds = if writers == 1 { 2_000 } else { 40_000 / writers };
         for _ in 0..writers {
             let store = store.clone();
@@ -65,28 +65,27 @@ async fn appends(directory: &Path) -> Result<(), Failure> {
         for writer in running {
             writer.await??;
         }
-        let rate = per_second(writers * rounds, began.elapsed());
-        println!("appends, {writers:3} writers: {rate:8.0} / s");
+        watch.tell(&format!("appends, {writers} writers"), writers * rounds);
     }
 
     let head = open(&store, 0, TaskState::Working).await?;
     let scope = Scope::from(&head.place);
-    let began = Instant::now();
+    let watch = Stopwatch::start();
     for _ in 0..20_000 {
         store.find(&scope, &head.id).await?;
     }
-    println!("find: {:.1} µs", micros_each(20_000, began.elapsed()));
-    let began = Instant::now();
+    watch.tell("find", 20_000);
+    let watch = Stopwatch::start();
     for _ in 0..20_000 {
         store.load(&scope, &head.id, Want::ALL).await?;
     }
-    println!("load: {:.1} µs", micros_each(20_000, began.elapsed()));
+    watch.tell("load", 20_000);
     let limit = Limit { entries: 100, bytes: 1 << 16 };
-    let began = Instant::now();
+    let watch = Stopwatch::start();
     for _ in 0..20_000 {
         store.tail(head.reference, Seq::START, limit).await?;
     }
-    println!("tail: {:.1} µs", micros_each(20_000, began.elapsed()));
+    watch.tell("tail", 20_000);
     store.close().await;
     Ok(())
 }
@@ -95,7 +94,7 @@ async fn appends(directory: &Path) -> Result<(), Failure> {
 async fn lists(directory: &Path, tasks: usize) -> Result<(), Failure> {
     let store = SqliteStore::open(directory, Options::default())?;
     let there = count(&store, &Scope::tenant(name("acme")?), None).await?;
-    let began = Instant::now();
+    let watch = Stopwatch::start();
     let missing = tasks.saturating_sub(usize::try_from(there)?);
     let mut running = Vec::new();
     for writer in 0..64 {
@@ -116,7 +115,7 @@ async fn lists(directory: &Path, tasks: usize) -> Result<(), Failure> {
         writer.await??;
     }
     if missing > 0 {
-        println!("creates: {:8.0} / s", per_second(missing, began.elapsed()));
+        watch.tell("creates, 64 writers", missing);
     }
     let one = Scope::from(&place(7)?);
     let everybody = Scope::tenant(name("acme")?);
@@ -130,11 +129,11 @@ async fn lists(directory: &Path, tasks: usize) -> Result<(), Failure> {
     ] {
         let rounds = 500;
         count(&store, scope, state).await?;
-        let began = Instant::now();
+        let watch = Stopwatch::start();
         for _ in 0..rounds {
             count(&store, scope, state).await?;
         }
-        println!("{tasks} tasks, a page {what}: {:.0} µs", micros_each(rounds, began.elapsed()));
+        watch.tell(&format!("{tasks} tasks, a page {what}"), rounds);
     }
     println!("resident with {tasks} tasks: {} KiB", resident());
     store.close().await;
@@ -206,13 +205,37 @@ fn name(text: &str) -> Result<Name, Failure> {
     Ok(Name::parse(text)?)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a figure for people to look at")]
-fn per_second(count: usize, elapsed: Duration) -> f64 {
-    count as f64 / elapsed.as_secs_f64()
+/// Measures the time that passes, and the work of this process in it: on a machine that others
+/// use as well only the latter says much.
+struct Stopwatch {
+    began: Instant,
+    worked: Duration,
 }
 
-fn micros_each(count: usize, elapsed: Duration) -> f64 {
-    1e6 / per_second(count, elapsed)
+impl Stopwatch {
+    fn start() -> Self {
+        Self { began: Instant::now(), worked: worked() }
+    }
+
+    fn tell(&self, what: &str, count: usize) {
+        let (passed, worked) = (self.began.elapsed(), worked().saturating_sub(self.worked));
+        let rate = 1.0 / each(passed, count);
+        let (passed, worked) = (each(passed, count) * 1e6, each(worked, count) * 1e6);
+        println!("{what}: {rate:.0} / s, {passed:.1} µs each, of which {worked:.1} µs work");
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure for people to look at")]
+fn each(whole: Duration, count: usize) -> f64 {
+    whole.as_secs_f64() / count as f64
+}
+
+/// The time that this process has spent on a processor, where the system tells.
+fn worked() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|text| text.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
 }
 
 /// The memory of this process in KiB, where the system tells.

@@ -26,6 +26,7 @@ mod error;
 mod lease;
 mod list;
 mod migrations;
+mod notify;
 mod place;
 mod pool;
 mod read;
@@ -52,6 +53,7 @@ use nuncio_tasks::{
 use tokio::time::timeout;
 
 pub use error::{Error, UnsafeSetting};
+pub use notify::NotifyHints;
 
 use connection::{Address, CALL};
 use error::Failure;

@@ -143,6 +143,8 @@ async fn a_closed_store_answers_and_its_directory_is_free() {
     assert!(matches!(found, Err(Error::Unavailable(_))), "{found:?}");
     let created = store.create(opening()).await;
     assert!(matches!(created, Err(Error::Unavailable(_))), "{created:?}");
+    let backup = store.backup(&directory.path().join("backup")).await;
+    assert!(matches!(backup, Err(BackupError::Unavailable(_))), "{backup:?}");
     assert_eq!(all(&open(directory.path())).await.len(), 1);
     store.close().await;
 }

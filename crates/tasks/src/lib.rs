@@ -12,6 +12,8 @@ pub mod log;
 pub mod hints;
 pub mod store;
 
+pub mod memory;
+
 pub mod agent;
 pub mod output;
 

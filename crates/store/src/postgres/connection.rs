@@ -73,13 +73,12 @@ impl Address {
         if config.get_application_name().is_none() {
             config.application_name("nuncio");
         }
-        let tls = match config.get_ssl_mode() {
-            SslMode::Require => Some(tls(options.root_certificates.as_deref())?),
+        let tls = if config.get_ssl_mode() == SslMode::Require {
+            Some(tls(options.root_certificates.as_deref())?)
+        } else {
             // Encryption that anybody in between can switch off is none.
-            _ => {
-                config.ssl_mode(SslMode::Disable);
-                None
-            }
+            config.ssl_mode(SslMode::Disable);
+            None
         };
         Ok(Self { config, tls, schema })
     }
@@ -102,18 +101,15 @@ impl Address {
 
     /// Connects, with the server's own settings.
     pub(super) async fn open(&self) -> Result<Connection, Failure> {
-        let (client, driver) = match &self.tls {
-            Some(tls) => {
-                let (client, connection) = self.config.connect(tls.clone()).await?;
-                (client, tokio::spawn(drive(connection)))
-            }
-            None => {
-                let (client, connection) = self.config.connect(NoTls).await?;
-                (client, tokio::spawn(drive(connection)))
-            }
+        let (client, driver) = if let Some(tls) = &self.tls {
+            let (client, connection) = self.config.connect(tls.clone()).await?;
+            (client, tokio::spawn(drive(connection)))
+        } else {
+            let (client, connection) = self.config.connect(NoTls).await?;
+            (client, tokio::spawn(drive(connection)))
         };
-        let _driver = AbortOnDropHandle::new(driver);
-        Ok(Connection { client, statements: Mutex::default(), _driver })
+        let driver = AbortOnDropHandle::new(driver);
+        Ok(Connection { client, statements: Mutex::default(), _driver: driver })
     }
 
     /// Connects, with the connection itself in the caller's hands, to hear notifications.

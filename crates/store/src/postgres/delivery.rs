@@ -49,7 +49,7 @@ const LOCK_TASK: &str = "SELECT FROM tasks WHERE key = (SELECT task FROM webhook
 /// Locks a delivery that goes on: nobody has replaced, ended or taken it, and its event is the
 /// one behind what was sent.
 const LOCK_DELIVERY: &str = "SELECT FROM webhooks WHERE key = $1 AND epoch = $2 \
-    AND taken_until IS NOT NULL AND sent = $3 - 1 FOR UPDATE";
+    AND taken_until IS NOT NULL AND sent = $3::bigint - 1 FOR UPDATE";
 
 const LOCK_LETTER: &str = "SELECT FROM webhooks w JOIN dead_letters l ON l.webhook = w.key \
     WHERE w.key = $1 AND w.epoch = $2 AND w.taken_until IS NOT NULL AND l.key = $3 \
@@ -97,7 +97,7 @@ const LETTERS: &str = concat!(
 );
 
 const RESEND: &str = concat!(
-    "UPDATE dead_letters l SET due_at = coalesce(l.due_at, clock_timestamp()) \
+    "UPDATE dead_letters l SET due_at = clock_timestamp() \
      FROM tenants n, tasks t, places p WHERE l.key = $4 AND n.key = l.tenant AND t.key = l.task \
         AND p.key = t.place AND ",
     in_scope!()

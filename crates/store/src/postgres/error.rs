@@ -148,6 +148,17 @@ fn is_lost(error: &tokio_postgres::Error) -> bool {
     })
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => error.fmt(f),
+            Self::Database(error) => error.fmt(f),
+            Self::Lost(why) => f.write_str(why),
+            Self::TooSlow => TooSlow.fmt(f),
+        }
+    }
+}
+
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
         Self::Database(error)

@@ -92,9 +92,8 @@ pub(super) async fn load(
             .await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let mut loaded = with_entries(connection, vec![found(row, want)?]).await?;
-        match loaded.pop() {
-            Some(Some(loaded)) => return Ok(Some(loaded)),
-            Some(None) | None => {}
+        if let Some(Some(loaded)) = loaded.pop() {
+            return Ok(Some(loaded));
         }
     }
     Err(Error::Spoilt("a log has a gap".to_owned()).into())

@@ -71,7 +71,7 @@ fn is_foreign(
 ) -> Result<bool, Fault> {
     let found = connection
         .prepare_cached(
-            "SELECT 1 FROM tasks t JOIN places p ON p.key = t.place
+            "SELECT 1 FROM tasks t JOIN places p ON p.key = t.place \
              WHERE t.context = ?1 AND p.tenant = ?2 AND p.caller <> ?3 LIMIT 1",
         )?
         .query_row((context, tenant, caller), |_| Ok(()))

@@ -68,7 +68,8 @@ impl Readers {
 
     /// Opens a connection that is not one of the pool's.
     pub(super) fn open(&self) -> Result<Connection, Error> {
-        connection::reader(&self.0.path).map_err(|error| Fault::from(error).into_error())
+        self.idle().as_ref().ok_or_else(closed)?;
+        self.connect()
     }
 
     /// Lets nobody read any more.
@@ -80,7 +81,11 @@ impl Readers {
     fn take(&self) -> Result<Connection, Error> {
         let connection = self.idle().as_mut().ok_or_else(closed)?.pop();
         // There are never more than threads that read.
-        connection.map_or_else(|| self.open(), Ok)
+        connection.map_or_else(|| self.connect(), Ok)
+    }
+
+    fn connect(&self) -> Result<Connection, Error> {
+        connection::reader(&self.0.path).map_err(|error| Fault::from(error).into_error())
     }
 
     fn give_back(&self, connection: Connection) {

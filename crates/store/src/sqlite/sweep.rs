@@ -38,13 +38,7 @@ pub(super) fn sweep(
         swept.logs = cut_logs(writing, now.before(age), most)?;
     }
     if let Some(age) = retention.keys {
-        swept.keys = writing
-            .connection
-            .prepare_cached(
-                "DELETE FROM keys WHERE (place, text) IN ( \
-                 SELECT place, text FROM keys WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)",
-            )?
-            .execute((now.before(age), most))?;
+        swept.keys = remove_keys(writing.connection, now.before(age), most)?;
     }
     if let Some(age) = retention.dead_letters {
         swept.dead_letters = writing
@@ -62,7 +56,7 @@ pub(super) fn sweep(
 fn tenants_with(connection: &Connection, state: TaskState) -> Result<Vec<(i64, i64)>, Fault> {
     let tenants = connection
         .prepare_cached(
-            "SELECT c.tenant, c.tasks FROM tenants n JOIN tallies c \
+            "SELECT c.tenant, c.tasks FROM tenants n CROSS JOIN tallies c \
              ON c.tenant = n.key AND c.place = ?1 AND c.state = ?2 WHERE c.tasks > 0",
         )?
         .query_map((WHOLE_TENANT, state.number()), |row| Ok((row.get(0)?, row.get(1)?)))?
@@ -133,6 +127,21 @@ fn remove_all(
         place::tally(writing.connection, PlaceKey { tenant, place: *place }, state, -1)?;
     }
     Ok(())
+}
+
+fn remove_keys(connection: &Connection, until: i64, most: i64) -> Result<usize, Fault> {
+    let keys: Vec<(i64, String)> = connection
+        .prepare_cached(
+            "SELECT place, text FROM keys WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2",
+        )?
+        .query_map((until, most), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let mut statement =
+        connection.prepare_cached("DELETE FROM keys WHERE place = ?1 AND text = ?2")?;
+    for key in &keys {
+        statement.execute((key.0, &key.1))?;
+    }
+    Ok(keys.len())
 }
 
 /// Removes logs of tasks that have a snapshot of their end, and makes it where it is missing.

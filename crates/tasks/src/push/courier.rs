@@ -56,6 +56,15 @@ pub(super) struct Courier {
     pub(super) folded: Option<Folded>,
 }
 
+/// How the sending went.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report {
+    /// How the host behaved the last time.
+    pub(super) conduct: Conduct,
+    /// When an event is to be tried again.
+    pub(super) again_after: Option<Duration>,
+}
+
 /// How one attempt went.
 enum Attempt {
     Taken,
@@ -70,37 +79,31 @@ enum Attempt {
 }
 
 impl Courier {
-    /// Sends what there is, and tells how the host behaved the last time.
-    pub(super) async fn run(mut self, has_waited: bool) -> Conduct {
+    /// Sends what there is.
+    pub(super) async fn run(mut self, has_waited: bool) -> Report {
+        let mut report = Report { conduct: Conduct::Unknown, again_after: None };
         // A webhook may have been removed while it waited, and must not be called then.
         if has_waited && !self.is_still_there().await {
-            return Conduct::Unknown;
+            return report;
         }
         let opened = Secrets::open(&self.push.key, &self.delivery.webhook);
         let url = self.push.client.guard().check_url(&self.delivery.webhook.url, ERRAND);
-        let mut conduct = Conduct::Unknown;
         loop {
             let attempt = match (&opened, &url) {
-                (Ok(secrets), Ok(url)) => self.attempt(secrets, url, &mut conduct).await,
+                (Ok(secrets), Ok(url)) => self.attempt(secrets, url, &mut report.conduct).await,
                 (Err(error), _) => Attempt::Hopeless(error.to_string()),
                 (_, Err(refused)) => Attempt::Failed(refused.to_string()),
             };
             match attempt {
-                Attempt::Taken if self.take_next().await => {}
-                Attempt::Taken | Attempt::Dropped => return conduct,
+                Attempt::Taken if self.take_next().await => continue,
+                Attempt::Taken | Attempt::Dropped => {}
                 Attempt::Untried => {
                     self.settle(Progress::Released).await;
-                    return conduct;
                 }
-                Attempt::Failed(error) => {
-                    self.fail(error).await;
-                    return conduct;
-                }
-                Attempt::Hopeless(error) => {
-                    self.give_up(error).await;
-                    return conduct;
-                }
+                Attempt::Failed(error) => report.again_after = self.fail(error).await,
+                Attempt::Hopeless(error) => self.give_up(error).await,
             }
+            return report;
         }
     }
 
@@ -200,7 +203,8 @@ impl Courier {
         true
     }
 
-    async fn fail(&mut self, error: String) {
+    /// Lets the event be tried again, or gives it up.
+    async fn fail(&mut self, error: String) -> Option<Duration> {
         let failed = self.delivery.attempts.saturating_add(1);
         match self.push.schedule.pause(failed) {
             // A dead letter is sent again once for each time somebody asks for it.
@@ -210,9 +214,12 @@ impl Courier {
                     "a webhook did not take an event"
                 );
                 let error = shorten(error);
-                self.settle(Progress::Retry { after, error }).await;
+                self.settle(Progress::Retry { after, error }).await.then_some(after)
             }
-            _ => self.give_up(error).await,
+            _ => {
+                self.give_up(error).await;
+                None
+            }
         }
     }
 

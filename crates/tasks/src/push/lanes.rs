@@ -1,9 +1,9 @@
 //! Who is sent to next, so that hosts that hang hold up only each other.
 //!
-//! A host that has lately answered may use all of what there is. One that nobody has heard of
-//! yet may use a half, and one that lately did not answer a quarter, as may all events that
-//! were tried before. What is kept back from the worse is free for the better, both at one host
-//! and in all.
+//! A host that has lately answered may use all of what there is. Those that nobody has heard of
+//! yet may use a half, and those that lately did not answer a quarter, as may all events that
+//! were tried before; each of them for itself has a quarter of what one host may use. What is
+//! kept back from the worse is free for the better.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -68,10 +68,10 @@ struct Host<T> {
     retried: VecDeque<T>,
 }
 
-/// How many are under way, by lane.
+/// How many may be under way and are, by lane.
 #[derive(Debug)]
 struct Room {
-    most: usize,
+    shares: [usize; 3],
     used: [usize; 3],
 }
 
@@ -79,7 +79,7 @@ impl<T> Lanes<T> {
     /// Lets so many have their turn at once, in all and at one host.
     pub(super) fn new(at_once: usize, per_host: usize) -> Self {
         Self {
-            all: Room::new(at_once),
+            all: Room::new([at_once, at_once / 2, at_once / 4]),
             per_host,
             hosts: HashMap::new(),
             ring: VecDeque::new(),
@@ -159,7 +159,7 @@ impl<T> Lanes<T> {
 impl<T> Host<T> {
     fn new(most: usize) -> Self {
         Self {
-            room: Room::new(most),
+            room: Room::new([most, most / 4, most / 4]),
             has_answered: false,
             failures: 0,
             fresh: VecDeque::new(),
@@ -196,17 +196,16 @@ impl<T> Host<T> {
 }
 
 impl Room {
-    fn new(most: usize) -> Self {
-        Self { most, used: [0; 3] }
+    fn new(shares: [usize; 3]) -> Self {
+        Self { shares: shares.map(|share| share.max(1)), used: [0; 3] }
     }
 
     /// Tells whether one more finds room in its lane and in all better ones, each of which
     /// holds the worse ones, too.
     fn has(&self, lane: Lane) -> bool {
-        let shares = [self.most, self.most / 2, self.most / 4];
-        shares.into_iter().enumerate().take(lane as usize + 1).all(|(lane, share)| {
+        self.shares.iter().enumerate().take(lane as usize + 1).all(|(lane, share)| {
             let used: usize = self.used.iter().skip(lane).sum();
-            used < share.max(1)
+            used < *share
         })
     }
 

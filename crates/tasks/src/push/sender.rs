@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Push,
-    courier::{Courier, ERRAND, LAST_CALL},
+    courier::{Courier, ERRAND, LAST_CALL, Report},
     lanes::{Conduct, Lanes, Pass},
 };
 use crate::{
@@ -33,6 +33,9 @@ const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(5);
 /// How many webhooks are taken at once.
 const MOST_AT_ONCE: usize = 64;
 
+/// The store's clock is not ours: what is due by ours may not be by the other.
+const A_LITTLE_LATER: Duration = Duration::from_millis(2);
+
 /// A webhook that did not get its turn within this time is looked at again first.
 const FRESH: Duration = Duration::from_millis(100);
 
@@ -46,9 +49,11 @@ pub(crate) struct Sender {
     clock: Clock,
     owner: Name,
     lanes: Lanes<Taken>,
-    couriers: JoinSet<Conduct>,
+    couriers: JoinSet<Report>,
     passes: HashMap<Id, Pass>,
     looked: Option<Instant>,
+    /// When the next event is to be tried again, as far as that is known here.
+    due_at: Option<Instant>,
 }
 
 /// A webhook that waits for its turn.
@@ -70,6 +75,7 @@ impl Sender {
             couriers: JoinSet::new(),
             passes: HashMap::new(),
             looked: None,
+            due_at: None,
         }
     }
 
@@ -91,6 +97,12 @@ impl Sender {
                     self.begin(&stop);
                 }
                 () = self.push.woken() => is_due = true,
+                () = sleep_until(self.due_at.unwrap_or_else(Instant::now)),
+                    if self.due_at.is_some() =>
+                {
+                    self.due_at = None;
+                    is_due = true;
+                }
                 _ = ticks.tick() => is_due = true,
             }
         }
@@ -152,16 +164,21 @@ impl Sender {
         }
     }
 
-    fn end(&mut self, ended: Result<(Id, Conduct), JoinError>) {
-        let (id, conduct) = match ended {
+    fn end(&mut self, ended: Result<(Id, Report), JoinError>) {
+        let (id, report) = match ended {
             Ok(ended) => ended,
             Err(error) => {
                 tracing::error!(%error, "sending to a webhook broke off");
-                (error.id(), Conduct::Unknown)
+                (error.id(), Report { conduct: Conduct::Unknown, again_after: None })
             }
         };
         if let Some(pass) = self.passes.remove(&id) {
-            self.lanes.finish(&pass, conduct);
+            self.lanes.finish(&pass, report.conduct);
+        }
+        if let Some(after) = report.again_after
+            && let Some(at) = Instant::now().checked_add(after + A_LITTLE_LATER)
+        {
+            self.due_at = Some(self.due_at.map_or(at, |due_at| due_at.min(at)));
         }
     }
 

@@ -132,14 +132,36 @@ impl Statements {
 #[derive(Default)]
 struct Questions<'j> {
     tasks: Vec<i64>,
-    /// Job, place, task and text of keys.
-    keys: (Vec<i64>, Vec<Option<i64>>, Vec<Option<i64>>, Vec<Cow<'j, str>>),
-    /// Job, tenant and identifier of new tasks.
-    new: (Vec<i64>, Vec<i64>, Vec<Cow<'j, str>>),
-    /// The callers of new tasks.
+    keys: KeyQuestions<'j>,
+    new: NewQuestions<'j>,
+    contexts: ContextQuestions<'j>,
+}
+
+/// About idempotency keys: of a new task's place, or of the place that a task is in.
+#[derive(Default)]
+struct KeyQuestions<'j> {
+    jobs: Vec<i64>,
+    places: Vec<Option<i64>>,
+    tasks: Vec<Option<i64>>,
+    texts: Vec<Cow<'j, str>>,
+}
+
+/// About new tasks.
+#[derive(Default)]
+struct NewQuestions<'j> {
+    jobs: Vec<i64>,
+    tenants: Vec<i64>,
+    ids: Vec<Cow<'j, str>>,
     callers: Vec<Cow<'j, str>>,
-    /// Job, tenant, conversation and caller, where the caller has chosen the conversation.
-    contexts: (Vec<i64>, Vec<i64>, Vec<Cow<'j, str>>, Vec<Cow<'j, str>>),
+}
+
+/// About conversations that a caller has chosen.
+#[derive(Default)]
+struct ContextQuestions<'j> {
+    jobs: Vec<i64>,
+    tenants: Vec<i64>,
+    contexts: Vec<Cow<'j, str>>,
+    callers: Vec<Cow<'j, str>>,
 }
 
 impl<'j> Questions<'j> {
@@ -156,18 +178,18 @@ impl<'j> Questions<'j> {
                 Job::Create(create) => {
                     let Some(place) = places.get(&create.place) else { continue };
                     let caller = quote(create.place.caller.as_str());
-                    questions.new.0.push(number);
-                    questions.new.1.push(place.tenant);
-                    questions.new.2.push(quote(create.batch.task().as_str()));
-                    questions.callers.push(caller.clone());
+                    questions.new.jobs.push(number);
+                    questions.new.tenants.push(place.tenant);
+                    questions.new.ids.push(quote(create.batch.task().as_str()));
+                    questions.new.callers.push(caller.clone());
                     if let Some(key) = &create.key {
                         questions.key(number, Some(place.place), None, &key.text);
                     }
                     if create.context_is_given {
-                        questions.contexts.0.push(number);
-                        questions.contexts.1.push(place.tenant);
-                        questions.contexts.2.push(quote(create.batch.context().as_str()));
-                        questions.contexts.3.push(caller);
+                        questions.contexts.jobs.push(number);
+                        questions.contexts.tenants.push(place.tenant);
+                        questions.contexts.contexts.push(quote(create.batch.context().as_str()));
+                        questions.contexts.callers.push(caller);
                     }
                 }
             }
@@ -176,10 +198,10 @@ impl<'j> Questions<'j> {
     }
 
     fn key(&mut self, job: i64, place: Option<i64>, task: Option<i64>, text: &'j str) {
-        self.keys.0.push(job);
-        self.keys.1.push(place);
-        self.keys.2.push(task);
-        self.keys.3.push(quote(text));
+        self.keys.jobs.push(job);
+        self.keys.places.push(place);
+        self.keys.tasks.push(task);
+        self.keys.texts.push(quote(text));
     }
 }
 
@@ -194,23 +216,26 @@ impl Survey {
     ) -> Result<Self, Failure> {
         let client = connection.client();
         let asked = Questions::of(jobs, &places);
-        let new = row::count(asked.new.0.len());
+        let numbers = row::count(asked.new.jobs.len());
         let unfinished: Vec<i16> = TaskState::ALL
             .iter()
             .filter(|state| !state.is_terminal())
             .map(|state| state_number(*state))
             .collect();
-        let (keys, ids, contexts) = (&asked.keys, &asked.new, &asked.contexts);
+        let Questions { tasks, keys, new, contexts } = &asked;
         // Each with the number of things that it is about.
         let parameters: [(usize, Vec<&(dyn ToSql + Sync)>); 8] = [
             (1, vec![&receipt.writer, &receipt.batch]),
-            (contexts.0.len(), vec![&contexts.1, &contexts.2]),
-            (asked.tasks.len(), vec![&asked.tasks]),
-            (keys.0.len(), vec![&keys.0, &keys.1, &keys.2, &keys.3]),
-            (ids.0.len(), vec![&ids.0, &ids.1, &ids.2]),
-            (contexts.0.len(), vec![&contexts.0, &contexts.1, &contexts.2, &contexts.3]),
-            (ids.0.len(), vec![&ids.0, &ids.1, &asked.callers, &unfinished]),
-            (ids.0.len(), vec![&new]),
+            (contexts.jobs.len(), vec![&contexts.tenants, &contexts.contexts]),
+            (tasks.len(), vec![tasks]),
+            (keys.jobs.len(), vec![&keys.jobs, &keys.places, &keys.tasks, &keys.texts]),
+            (new.jobs.len(), vec![&new.jobs, &new.tenants, &new.ids]),
+            (
+                contexts.jobs.len(),
+                vec![&contexts.jobs, &contexts.tenants, &contexts.contexts, &contexts.callers],
+            ),
+            (new.jobs.len(), vec![&new.jobs, &new.tenants, &new.callers, &unfinished]),
+            (new.jobs.len(), vec![&numbers]),
         ];
         let begin = async { client.batch_execute("BEGIN").await.map(|()| Vec::new()) };
         let mut answers: Vec<BoxFuture<'_, Result<Vec<Row>, tokio_postgres::Error>>> =

@@ -148,7 +148,7 @@ pub(in super::super) struct Events<'j> {
     pub(super) tasks: Vec<i64>,
     seqs: Vec<i64>,
     kinds: Vec<i16>,
-    events: Vec<&'j str>,
+    texts: Vec<&'j str>,
     messages: Vec<Option<&'j str>>,
 }
 
@@ -164,12 +164,12 @@ impl<'j> Events<'j> {
         self.tasks.push(task);
         self.seqs.push(signed(seq.0));
         self.kinds.push(kind as i16);
-        self.events.push(event);
+        self.texts.push(event);
         self.messages.push(message);
     }
 
     pub(super) fn parameters(&self) -> Vec<Parameter<'_>> {
-        vec![&self.tasks, &self.seqs, &self.kinds, &self.events, &self.messages]
+        vec![&self.tasks, &self.seqs, &self.kinds, &self.texts, &self.messages]
     }
 }
 
