@@ -29,12 +29,12 @@ use nuncio_protocol::ids::{PushConfigId, TaskId};
 use tokio::time::Instant;
 
 use self::{
-    packed::Packed,
+    packed::{Names, Packed},
     read::Found,
     tables::{Tables, Unpacked},
 };
 use crate::{
-    log::{Folded, Seq},
+    log::Seq,
     scope::Scope,
     store::{
         Answer, Append, Appended, Claim, Claimed, Create, Created, DeadLetter, DeadLetterId,
@@ -62,8 +62,8 @@ impl MemoryStore {
 
     /// Packs the log of a task that has ended.
     fn pack(&self, unpacked: Option<Unpacked>) {
-        if let Some(Unpacked { task, entries }) = unpacked {
-            let packed = Packed::new(&entries);
+        if let Some(Unpacked { task, id, context, entries }) = unpacked {
+            let packed = Packed::new(&entries, Names { task: &id, context: &context });
             let before = self.tables().keep_packed(task, packed);
             drop(before);
         }
@@ -73,11 +73,10 @@ impl MemoryStore {
     fn trim(&self, retention: &Retention, most: usize, now: Instant) -> usize {
         let Some(age) = retention.logs else { return 0 };
         let old = self.tables().old_logs(age, most, now);
-        let ends = old.into_iter().filter_map(|(task, packed)| {
-            let entries: Vec<_> = packed.entries(Seq::START).collect();
+        let ends = old.into_iter().filter_map(|found| {
             // A log that cannot be folded is kept: whoever reads it is told.
-            let end = Folded::from_log(None, &entries).ok()?.snapshot();
-            Some((task, packed, end))
+            let loaded = found.into_loaded();
+            Some((loaded.head.reference, loaded.fold().ok()?.snapshot()))
         });
         let ends = ends.collect();
         let trimmed = self.tables().trim(ends);
@@ -121,7 +120,8 @@ impl Store for MemoryStore {
     }
 
     fn tail(&self, task: TaskRef, after: Seq, limit: Limit) -> Answer<'_, Tail> {
-        answer(Ok(self.tables().tail(task, after, limit)))
+        let found = self.tables().tail(task, after, limit);
+        answer(Ok(found.into_tail(after, limit)))
     }
 
     fn marks(&self, tasks: Vec<TaskRef>) -> Answer<'_, Vec<Mark>> {

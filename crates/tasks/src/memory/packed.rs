@@ -2,55 +2,96 @@
 //!
 //! An entry is its kind, the length of its event, the length of its message plus one (or 0 if
 //! there is none), and both texts. The lengths are written seven bits a byte, the lowest first.
+//! Every event names its task and its conversation, which is a good part of a small one; these
+//! names are left out. Bytes that no text has stand in their place.
 
 use std::sync::Arc;
 
-use bytes::{Buf as _, Bytes};
-use nuncio_protocol::json::Shared;
+use bytes::Bytes;
+use nuncio_protocol::{
+    ids::{ContextId, TaskId},
+    json::Shared,
+};
 
 use crate::log::{Entry, Kind, Record, Seq};
+
+/// Stand for the names: no byte of UTF-8 is one of these.
+const TASK: u8 = 0xfe;
+const CONTEXT: u8 = 0xff;
 
 /// A whole log as text. Copies share it.
 #[derive(Clone, Debug)]
 pub(super) struct Packed(Arc<[u8]>);
 
+/// The names that are left out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Names<'a> {
+    pub task: &'a TaskId,
+    pub context: &'a ContextId,
+}
+
 impl Packed {
     /// Packs a whole log.
-    pub(super) fn new(entries: &[Entry]) -> Self {
-        let texts: usize = entries.iter().map(|entry| entry.record.bytes()).sum();
-        // At most eleven bytes an entry for texts of less than 32 MiB.
-        let mut buffer = Vec::with_capacity(texts + 11 * entries.len());
+    pub(super) fn new(entries: &[Entry], names: Names<'_>) -> Self {
+        let mut buffer = Vec::new();
         for Entry { record, .. } in entries {
-            let event = record.event.json();
-            let message = record.message.as_ref().map(Shared::json);
+            let event = names.leave_out(record.event.json());
+            let message = record.message.as_ref().map(|message| names.leave_out(message.json()));
             buffer.push(record.kind as u8);
             put_length(&mut buffer, event.len());
-            put_length(&mut buffer, message.map_or(0, |message| message.len() + 1));
-            buffer.extend_from_slice(event);
-            buffer.extend_from_slice(message.map_or(&[], |message| message));
+            put_length(&mut buffer, message.as_ref().map_or(0, |message| message.len() + 1));
+            buffer.extend(event);
+            buffer.extend(message.into_iter().flatten());
         }
         Self(buffer.into())
     }
 
     /// Returns the entries behind a place, in order.
-    pub(super) fn entries(&self, after: Seq) -> impl Iterator<Item = Entry> {
-        let mut unread = Unread(Bytes::from_owner(Arc::clone(&self.0)));
+    pub(super) fn entries(&self, after: Seq, names: Names<'_>) -> impl Iterator<Item = Entry> {
+        let mut unread = Unread(&self.0);
         let records = std::iter::from_fn(move || unread.record());
-        (1..).map(Seq).zip(records).skip_while(move |(seq, _)| *seq <= after).map(
-            |(seq, (kind, event, message))| Entry {
-                seq,
-                record: Record {
-                    kind,
-                    event: Shared::from_json(event),
-                    message: message.map(Shared::from_json),
-                },
-            },
-        )
+        let behind = (1..).map(Seq).zip(records).skip_while(move |(seq, _)| *seq <= after);
+        behind.map(move |(seq, Short { kind, event, message })| {
+            let event = Shared::from_json(names.put_in(event));
+            let message = message.map(|message| Shared::from_json(names.put_in(message)));
+            Entry { seq, record: Record { kind, event, message } }
+        })
+    }
+}
+
+impl Names<'_> {
+    fn leave_out(self, json: &[u8]) -> Vec<u8> {
+        // JSON that we wrote is text; what is not has no names to be left out.
+        let Ok(text) = std::str::from_utf8(json) else { return json.to_vec() };
+        let mut short = Vec::with_capacity(text.len());
+        for (number, between) in text.split(self.task.as_str()).enumerate() {
+            short.extend((number > 0).then_some(TASK));
+            for (number, between) in between.split(self.context.as_str()).enumerate() {
+                short.extend((number > 0).then_some(CONTEXT));
+                short.extend_from_slice(between.as_bytes());
+            }
+        }
+        short
     }
 
-    /// Tells whether both are the same piece.
-    pub(super) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+    fn put_in(self, short: &[u8]) -> Bytes {
+        let count = short.iter().filter(|byte| matches!(**byte, TASK | CONTEXT)).count();
+        let longest = self.task.as_str().len().max(self.context.as_str().len());
+        let mut json = Vec::with_capacity(short.len() + count * longest);
+        for run in short.split_inclusive(|byte| matches!(*byte, TASK | CONTEXT)) {
+            match run {
+                [between @ .., TASK] => {
+                    json.extend_from_slice(between);
+                    json.extend_from_slice(self.task.as_str().as_bytes());
+                }
+                [between @ .., CONTEXT] => {
+                    json.extend_from_slice(between);
+                    json.extend_from_slice(self.context.as_str().as_bytes());
+                }
+                between => json.extend_from_slice(between),
+            }
+        }
+        json.into()
     }
 }
 
@@ -67,11 +108,18 @@ const fn low_bits(length: usize) -> u8 {
     (length & 0x7f) as u8
 }
 
-/// What is left to be read. Nothing comes of bytes that were not packed here.
-struct Unread(Bytes);
+/// A record without the names.
+struct Short<'a> {
+    kind: Kind,
+    event: &'a [u8],
+    message: Option<&'a [u8]>,
+}
 
-impl Unread {
-    fn record(&mut self) -> Option<(Kind, Bytes, Option<Bytes>)> {
+/// What is left to be read. Nothing comes of bytes that were not packed here.
+struct Unread<'a>(&'a [u8]);
+
+impl<'a> Unread<'a> {
+    fn record(&mut self) -> Option<Short<'a>> {
         let kind = Kind::from_number(i64::from(self.byte()?))?;
         let event = self.length()?;
         let message = self.length()?;
@@ -80,11 +128,11 @@ impl Unread {
             Some(length) => Some(self.text(length)?),
             None => None,
         };
-        Some((kind, event, message))
+        Some(Short { kind, event, message })
     }
 
     fn byte(&mut self) -> Option<u8> {
-        self.0.has_remaining().then(|| self.0.get_u8())
+        self.0.split_off_first().copied()
     }
 
     fn length(&mut self) -> Option<usize> {
@@ -99,15 +147,14 @@ impl Unread {
         None
     }
 
-    fn text(&mut self, length: usize) -> Option<Bytes> {
-        (length <= self.0.len()).then(|| self.0.split_to(length))
+    fn text(&mut self, length: usize) -> Option<&'a [u8]> {
+        self.0.split_off(..length)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use nuncio_protocol::{
-        ids::{ContextId, TaskId},
         message::Message,
         state::TaskState,
         task::{Task, TaskStatus},
@@ -118,11 +165,10 @@ mod tests {
     use super::*;
     use crate::log::Batch;
 
-    fn log_of(texts: &[String]) -> Vec<Entry> {
-        let context = ContextId::generate();
+    fn log_of(texts: &[String], names: Names<'_>) -> Vec<Entry> {
         let status = TaskStatus::new(TaskState::Working, Timestamp::now());
-        let task = Task::new(TaskId::generate(), context.clone(), status);
-        let mut batch = Batch::open(task, context).expect("a task may begin so");
+        let task = Task::new(names.task.clone(), names.context.clone(), status);
+        let mut batch = Batch::open(task, names.context.clone()).expect("a task may begin so");
         for text in texts {
             batch.input(Message::user(text), Timestamp::now()).expect("legal");
             batch.cancel(Timestamp::now()).expect("legal");
@@ -131,27 +177,53 @@ mod tests {
         (1..).map(Seq).zip(records).map(|(seq, record)| Entry { seq, record }).collect()
     }
 
+    #[track_caller]
+    fn check(task: &str, context: &str, texts: &[String]) -> usize {
+        let task = TaskId::parse(task).unwrap();
+        let context = ContextId::parse(context).unwrap();
+        let names = Names { task: &task, context: &context };
+        let log = log_of(texts, names);
+        let packed = Packed::new(&log, names);
+        for after in 0..=log.len() {
+            let read: Vec<Entry> = packed.entries(Seq(after as u64), names).collect();
+            assert_eq!(read, log[after..]);
+        }
+        packed.0.len()
+    }
+
     proptest! {
         #[test]
-        fn a_log_comes_out_as_it_went_in(texts in prop::collection::vec(".{0,300}", 0..20)) {
-            let log = log_of(&texts);
-            let packed = Packed::new(&log);
-            for after in 0..=log.len() {
-                let read: Vec<Entry> = packed.entries(Seq(after as u64)).collect();
-                prop_assert_eq!(&read[..], &log[after..]);
-            }
+        fn a_log_comes_out_as_it_went_in(
+            texts in prop::collection::vec(".{0,300}", 0..20),
+            names in ("[ab\"é]{1,4}", "[ab\"é]{1,4}"),
+        ) {
+            check(&names.0, &names.1, &texts);
         }
 
         #[test]
         fn foreign_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let read = Packed(bytes.into()).entries(Seq::START).count();
-            prop_assert!(read <= 200);
+            let (task, context) = (TaskId::generate(), ContextId::generate());
+            let names = Names { task: &task, context: &context };
+            prop_assert!(Packed(bytes.into()).entries(Seq::START, names).count() <= 200);
         }
     }
 
     #[test]
+    fn names_inside_texts_and_inside_each_other_come_back() {
+        let texts = ["task-1 context-of-task-1 task-1".to_owned(), String::new()];
+        check("task-1", "context-of-task-1", &texts);
+        check("context-of-task-1", "task-1", &texts);
+        check("same", "same", &["same same".to_owned()]);
+    }
+
+    #[test]
+    fn names_take_no_room() {
+        let name = |length| "n".repeat(length);
+        assert_eq!(check(&name(10), "c", &[]), check(&name(200), "c", &[]));
+    }
+
+    #[test]
     fn long_texts_have_long_lengths() {
-        let log = log_of(&["x".repeat(3 << 20)]);
-        assert_eq!(Packed::new(&log).entries(Seq::START).collect::<Vec<_>>(), log);
+        check("task", "context", &["x".repeat(3 << 20)]);
     }
 }

@@ -1,11 +1,11 @@
 //! Reading what is kept.
 
-use nuncio_protocol::ids::TaskId;
+use nuncio_protocol::ids::{ContextId, TaskId};
 use tokio::time::Instant;
 
 use super::{
     kept::{Kept, Log},
-    packed::Packed,
+    packed::{Names, Packed},
     tables::Tables,
 };
 use crate::{
@@ -27,6 +27,14 @@ pub(super) struct Found {
 enum Text {
     Entries(Option<Snapshot>, Vec<Entry>),
     Packed(Packed),
+}
+
+/// A piece of a log, to be read without the lock.
+#[derive(Debug)]
+pub(super) enum FoundTail {
+    Gone,
+    Entries(Mark, Vec<Entry>),
+    Packed(Mark, Packed, TaskId, ContextId),
 }
 
 impl Found {
@@ -55,8 +63,9 @@ impl Found {
             Text::Entries(snapshot, entries) => (snapshot, entries),
             Text::Packed(packed) => {
                 let at = want.at.unwrap_or(head.seq);
-                let entries = packed.entries(Seq::START).take_while(|entry| entry.seq <= at);
-                (None, entries.collect())
+                let names = Names { task: &head.id, context: &head.context };
+                let entries = packed.entries(Seq::START, names);
+                (None, entries.take_while(|entry| entry.seq <= at).collect())
             }
         };
         if let Some(snapshot) = &mut snapshot {
@@ -71,6 +80,20 @@ impl Found {
     }
 }
 
+impl FoundTail {
+    pub(super) fn into_tail(self, after: Seq, limit: Limit) -> Tail {
+        match self {
+            Self::Gone => Tail { entries: Vec::new(), mark: None },
+            Self::Entries(mark, entries) => Tail { entries, mark: Some(mark) },
+            Self::Packed(mark, packed, task, context) => {
+                let names = Names { task: &task, context: &context };
+                let entries = fill(packed.entries(after, names), limit);
+                Tail { entries, mark: Some(mark) }
+            }
+        }
+    }
+}
+
 impl Tables {
     pub(super) fn load(
         &self,
@@ -82,19 +105,19 @@ impl Tables {
         self.find(scope, id).map(|(task, kept)| Found::new(task, kept, want, now))
     }
 
-    pub(super) fn tail(&self, task: TaskRef, after: Seq, limit: Limit) -> Tail {
-        let Some(kept) = self.tasks.get(&task) else {
-            return Tail { entries: Vec::new(), mark: None };
-        };
-        let entries = match &kept.log {
+    pub(super) fn tail(&self, task: TaskRef, after: Seq, limit: Limit) -> FoundTail {
+        let Some(kept) = self.tasks.get(&task) else { return FoundTail::Gone };
+        let mark = kept.mark(task);
+        match &kept.log {
             Log::Open(open) => {
                 let start = open.entries.partition_point(|entry| entry.seq <= after);
-                fill(open.entries[start..].iter().cloned(), limit)
+                FoundTail::Entries(mark, fill(open.entries[start..].iter().cloned(), limit))
             }
-            Log::Packed(packed) => fill(packed.entries(after), limit),
-            Log::Trimmed(_) => Vec::new(),
-        };
-        Tail { entries, mark: Some(kept.mark(task)) }
+            Log::Packed(packed) => {
+                FoundTail::Packed(mark, packed.clone(), kept.id.clone(), kept.context.clone())
+            }
+            Log::Trimmed(_) => FoundTail::Entries(mark, Vec::new()),
+        }
     }
 
     pub(super) fn marks(&self, tasks: &[TaskRef]) -> Vec<Mark> {

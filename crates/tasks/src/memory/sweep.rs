@@ -6,12 +6,12 @@ use tokio::time::Instant;
 
 use super::{
     kept::{Kept, Log},
-    packed::Packed,
+    read::Found,
     tables::Tables,
 };
 use crate::{
     log::Snapshot,
-    store::{Retention, Swept, TaskRef},
+    store::{Retention, Swept, TaskRef, Want},
 };
 
 impl Tables {
@@ -57,32 +57,29 @@ impl Tables {
         old
     }
 
-    /// Returns logs that have been kept long enough.
-    pub(super) fn old_logs(
-        &self,
-        age: Duration,
-        most: usize,
-        now: Instant,
-    ) -> Vec<(TaskRef, Packed)> {
+    /// Finds tasks whose logs have been kept long enough.
+    pub(super) fn old_logs(&self, age: Duration, most: usize, now: Instant) -> Vec<Found> {
         let ended = self.places.tenants().flat_map(|tenant| tenant.ended.values());
         let old = ended.flat_map(|ended| {
             let untrimmed = ended.tasks.iter().skip(ended.trimmed);
             untrimmed.take_while(|(at, _)| now.duration_since(*at) >= age)
         });
-        let packed = old.filter_map(|(_, task)| match &self.tasks.get(task)?.log {
-            Log::Packed(packed) if !self.outbox.needs_log(*task) => Some((*task, packed.clone())),
-            _ => None,
+        let found = old.filter_map(|(_, task)| {
+            let kept = self.tasks.get(task).filter(|kept| matches!(kept.log, Log::Packed(_)))?;
+            let is_needed = self.outbox.needs_log(*task);
+            (!is_needed).then(|| Found::new(*task, kept, Want::ALL, now))
         });
-        packed.take(most).collect()
+        found.take(most).collect()
     }
 
-    /// Keeps only the ends of logs, if nothing has happened to them since.
-    pub(super) fn trim(&mut self, ends: Vec<(TaskRef, Packed, Snapshot)>) -> Vec<Log> {
+    /// Keeps only the ends of logs, which are returned as they were.
+    pub(super) fn trim(&mut self, ends: Vec<(TaskRef, Snapshot)>) -> Vec<Log> {
         let mut trimmed = Vec::new();
-        for (task, packed, end) in ends {
-            let Some(kept) = self.tasks.get_mut(&task) else { continue };
-            let is_same = matches!(&kept.log, Log::Packed(found) if found.is(&packed));
-            if is_same && !self.outbox.needs_log(task) {
+        for (task, end) in ends {
+            // The log of a task that has ended cannot have changed since it was found.
+            if let Some(kept) = self.tasks.get_mut(&task)
+                && matches!(kept.log, Log::Packed(_))
+            {
                 trimmed.push(std::mem::replace(&mut kept.log, Log::Trimmed(Box::new(end))));
             }
         }

@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use nuncio_protocol::{ids::TaskId, time::Timestamp};
+use nuncio_protocol::{
+    ids::{ContextId, TaskId},
+    time::Timestamp,
+};
 use tokio::time::Instant;
 
 use super::{
@@ -35,6 +38,8 @@ pub(super) struct Tables {
 #[derive(Debug)]
 pub(super) struct Unpacked {
     pub task: TaskRef,
+    pub id: TaskId,
+    pub context: ContextId,
     pub entries: Vec<Entry>,
 }
 
@@ -178,9 +183,10 @@ impl Tables {
         let kept = self.tasks.get_mut(&task)?;
         let tenant = self.places.tenant_mut(&kept.place.tenant);
         tenant.end(&kept.place.caller, kept.state, task, now);
+        let (id, context) = (kept.id.clone(), kept.context.clone());
         let open = kept.open_mut()?;
         open.snapshot = None;
-        Some(Unpacked { task, entries: open.entries.clone() })
+        Some(Unpacked { task, id, context, entries: open.entries.clone() })
     }
 
     /// Keeps the log of a task that has ended in one piece, and returns it as it was.
