@@ -72,10 +72,8 @@ enum Attempt {
     Failed(String),
     /// It never will.
     Hopeless(String),
-    /// There was none: everything stops.
+    /// There was none: everything stops, or the event cannot be read now.
     Untried,
-    /// There was none, and nothing more can be done about it now.
-    Dropped,
 }
 
 impl Courier {
@@ -96,7 +94,7 @@ impl Courier {
             };
             match attempt {
                 Attempt::Taken if self.take_next().await => continue,
-                Attempt::Taken | Attempt::Dropped => {}
+                Attempt::Taken => {}
                 Attempt::Untried => {
                     self.settle(Progress::Released).await;
                 }
@@ -133,9 +131,8 @@ impl Courier {
             Ok(None) => return Attempt::Hopeless("the event is no longer kept".to_owned()),
             Err(error @ store::Error::Spoilt(_)) => return Attempt::Hopeless(error.to_string()),
             Err(error) => {
-                // The lease runs out, and somebody tries again.
                 tracing::warn!(%error, "an event for a webhook could not be read");
-                return Attempt::Dropped;
+                return Attempt::Untried;
             }
         };
         let notice = Notice {

@@ -30,6 +30,22 @@ async fn an_inline_webhook_gets_every_event_from_the_first_in_order() {
     assert_eq!(world.log_length(&task).await, 7);
 }
 
+/// Events come while others are being settled. A webhook that was left behind by that would be
+/// taken for hours.
+#[tokio::test]
+async fn no_event_is_overlooked_while_another_is_settled() {
+    let hours = Duration::from_secs(7200);
+    let world = World::with(|push| push.lease(hours)).await;
+    for number in 0..20 {
+        let path = format!("/hook{number}");
+        world.open("trickle 60", Some(world.webhook(&path))).await;
+    }
+    for number in 0..20 {
+        let requests = world.receiver.until(&format!("/hook{number}"), 62).await;
+        check_order(&requests, 1, 62);
+    }
+}
+
 #[tokio::test]
 async fn a_body_is_the_entry_of_the_log_byte_by_byte() {
     let world = World::start().await;

@@ -184,7 +184,7 @@ pub(crate) async fn say(tasks: &Tasks, task: &TaskId, text: &str) {
     tasks.send(&call(), request).await.expect("the task takes messages");
 }
 
-/// Tells `count N` by N statuses and then ends; `hold` goes on with what it is told: `end`, or
+/// Tells `count N` by N statuses and then ends, `trickle N` does it with pauses; `hold` goes on with what it is told: `end`, or
 /// anything else, which becomes a status.
 pub(crate) struct Teller;
 
@@ -194,6 +194,13 @@ impl Agent for Teller {
         if let Some(count) = text.strip_prefix("count ") {
             for number in 0..count.parse()? {
                 output.working(format!("number {number}")).await?;
+            }
+            return Ok(());
+        }
+        if let Some(count) = text.strip_prefix("trickle ") {
+            for number in 0..count.parse()? {
+                output.working(format!("number {number}")).await?;
+                tokio::time::sleep(Duration::from_micros(500 * (number % 8))).await;
             }
             return Ok(());
         }
