@@ -13,4 +13,6 @@ pub mod client;
 
 pub mod witness;
 
+pub mod takeover;
+
 pub mod figures;

@@ -4,7 +4,10 @@
 use std::{os::unix::process::ExitStatusExt as _, path::Path, time::Duration};
 
 use nuncio_protocol::state::TaskState;
-use nuncio_testkit::faults::{Faults, Moment};
+use nuncio_testkit::{
+    faults::{Faults, Moment},
+    random::Random,
+};
 use nuncio_tests::{
     client::{Failed, Node},
     figures,
@@ -14,8 +17,11 @@ use nuncio_tests::{
 };
 use tokio::task::JoinSet;
 
-/// The last call that the process is killed at.
+/// The process is killed at every call up to this one,
 const CALLS: u64 = 60;
+
+/// and at as many again that chance chooses up to this one: one transaction alone makes dozens.
+const LATER_CALLS: u64 = 600;
 
 /// So many messages make more calls than that.
 const MESSAGES: u64 = 200;
@@ -33,11 +39,16 @@ enum Before {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_killed_at_any_write_opens_with_a_prefix_and_every_ack() {
     let mut lanes = JoinSet::new();
+    let mut random = Random::new();
     for moment in Moment::ALL {
+        let mut random = random.fork();
         lanes.spawn(async move {
             let mut sum = (0, 0, 0);
             for call in 1..=CALLS {
-                for before in [Before::Nothing, Before::Store] {
+                let later = CALLS + random.below(LATER_CALLS - CALLS);
+                for (before, call) in
+                    [(Before::Nothing, call), (Before::Store, call), (Before::Store, later)]
+                {
                     let (acked, seen, opened) = kill_at(call, moment, before).await;
                     sum = (sum.0 + acked, sum.1 + seen, sum.2 + usize::from(!opened));
                 }
@@ -51,9 +62,9 @@ async fn a_store_killed_at_any_write_opens_with_a_prefix_and_every_ack() {
         (acked, seen, while_opening) = (acked + sum.0, seen + sum.1, while_opening + sum.2);
     }
     figures::print(&format!(
-        "R02: {} kills at call 1 to {CALLS}, before, within and after it, {while_opening} of \
-         them while opening; {} acked, {} events seen, 0 lost, every log a prefix",
-        CALLS * 2 * 3,
+        "R02: {} kills at calls 1 to {CALLS} and some to {LATER_CALLS}, before, within and after them, \
+         {while_opening} while opening; {} acked, {} events seen, 0 lost, every log a prefix",
+        CALLS * 3 * 3,
         figures::count(acked),
         figures::count(seen),
     ));

@@ -56,9 +56,13 @@ impl Agent for Ask {
 }
 
 /// Gives a result in chunks: the text says how many, how many milliseconds apart, and of how
-/// many bytes. Any other text is answered with a question.
+/// many bytes. Any other text is answered with a question. Work that was interrupted makes
+/// haste.
 #[derive(Debug)]
 pub struct Steps(pub Interrupted);
+
+/// How far apart chunks are at most once the work was interrupted.
+const HASTE: Duration = Duration::from_millis(20);
 
 struct Plan {
     chunks: usize,
@@ -83,6 +87,10 @@ impl Agent for Steps {
             output.ask("how many?").await?;
             return Ok(());
         };
+        let apart = match turn.cause {
+            Cause::Interrupted => plan.apart.min(HASTE),
+            _ => plan.apart,
+        };
         let resumes = self.0 == Interrupted::Resume && turn.cause == Cause::Interrupted;
         let stored =
             turn.task.artifacts.iter().find(|artifact| artifact.artifact_id.as_str() == ID);
@@ -92,8 +100,8 @@ impl Agent for Steps {
             let artifact = Artifact::new(ArtifactId::parse(ID)?, vec![Part::text(text)]);
             let last = chunk + 1 == plan.chunks;
             output.put(artifact, Chunk { append: chunk > 0, last }).await?;
-            if !plan.apart.is_zero() {
-                sleep(plan.apart).await;
+            if !apart.is_zero() {
+                sleep(apart).await;
             }
         }
         Ok(())
