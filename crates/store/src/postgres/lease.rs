@@ -66,7 +66,8 @@ const WAKE: &str = take!(
     "wake_at = NULL"
 );
 
-/// Locks in the order of keys, as everybody does.
+/// Locks in the order of keys, as everybody does. The sum keeps the planner from going through
+/// all leases of the store instead of those that are held.
 macro_rules! held {
     ($condition:expr) => {
         concat!(
@@ -79,13 +80,13 @@ macro_rules! held {
 }
 
 const RENEW: &str = concat!(
-    held!("t.lease = 1 AND t.lease_owner = $3"),
+    held!("t.lease + 0 = 1 AND t.lease_owner = $3"),
     "UPDATE tasks t SET lease_until = clock_timestamp() + $4::bigint * interval '1 microsecond' \
      FROM held WHERE t.key = held.key RETURNING t.key"
 );
 
 const RELEASE: &str = concat!(
-    held!("t.lease = 1"),
+    held!("t.lease + 0 = 1"),
     "UPDATE tasks t SET lease = 2, lease_owner = NULL, lease_until = clock_timestamp() \
      FROM held WHERE t.key = held.key"
 );

@@ -93,3 +93,39 @@ async fn strangers_on_the_channel_do_no_harm() {
     database.query("NOTIFY nuncio_hints, 'hello'; NOTIFY nuncio_hints; NOTIFY other, '5:5'").await;
     carry(&hints, &mut heard, hint(1, 2)).await;
 }
+
+/// R12: whatever becomes of Redis, every message is written, and hints come back with it.
+#[cfg(feature = "redis")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_redis_costs_no_operation() {
+    use crate::story::check_gapless;
+    use nuncio_store::redis::RedisHints;
+
+    let Some(postgres) = services::postgres().await else { return };
+    let Some(redis) = services::redis().await else { return };
+    let store = open(postgres.database().await.url()).await;
+    let hints = RedisHints::start(&redis.url(), "nuncio:hints").unwrap();
+    let mut heard = hints.subscribe();
+    let task = new(&*store).await;
+    let write = async |text: &str| {
+        let seq = end_of(store.append(input(&task, text)).await).expect("it is written");
+        hints.publish(vec![Hint { task: task.reference, seq }]);
+    };
+    for round in ["before", "during", "after"] {
+        match round {
+            "during" => redis.kill9().await,
+            "after" => redis.restart().await,
+            _ => {}
+        }
+        for _ in 0..20 {
+            write(round).await;
+        }
+    }
+    eventually("hints are heard again", async || {
+        write("news").await;
+        let next = timeout(Duration::from_millis(200), heard.next()).await.ok()?;
+        (next.expect("the carrier lives").seq.0 > 61).then_some(())
+    })
+    .await;
+    check_gapless(&log(&*store, task.reference).await);
+}
