@@ -74,7 +74,7 @@ pub async fn start_tasks(node: &Node, witness: &Arc<Witness>, count: usize) -> S
 pub async fn owned_by_epoch(node: &Node, epoch: u64, longest: Duration) {
     let start = Instant::now();
     loop {
-        let logs = node.logs(None).await;
+        let logs = node.heads(None).await;
         if logs.iter().all(|log| log.epoch >= epoch) {
             return;
         }

@@ -91,7 +91,7 @@ async fn every_event_arrives_in_order_or_becomes_a_dead_letter() {
     witness.check(&node, None).await;
     figures::print(&format!(
         "R21: sender killed {KILLS} times: {arrived} events arrived in order, {repeated} of them \
-         again with the same id; {letters} dead letters; fine ones p50 {:.1?}, p99 {:.1?} beside \
+         more than once, with the same id; {letters} dead letters; fine ones p50 {:.1?}, p99 {:.1?} beside \
          failing and hanging ones",
         figures::percentile(&mut delays, 50),
         figures::percentile(&mut delays, 99),
