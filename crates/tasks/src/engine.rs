@@ -18,9 +18,7 @@ use std::{
     time::Duration,
 };
 
-use nuncio_protocol::{
-    error::Error, ids::TaskId, push::TaskPushNotificationConfig, version::Version,
-};
+use nuncio_protocol::{error::Error, version::Version};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -226,16 +224,6 @@ impl Engine {
 
     fn agent(&self, name: &Name) -> Result<&Arc<dyn AnyAgent>, Error> {
         self.agents.get(name).ok_or_else(|| bridge::no_agent(name))
-    }
-
-    /// Makes a webhook of what a caller asks for beside a message to a task.
-    async fn webhook(
-        &self,
-        call: &Call,
-        task: &TaskId,
-        config: &TaskPushNotificationConfig,
-    ) -> Result<store::NewWebhook, Error> {
-        self.inline_webhook(call, task, config).await
     }
 
     /// Sends webhooks in the background, if anybody is to.

@@ -65,14 +65,17 @@ CREATE INDEX tasks_waking ON tasks (wake_at) WHERE wake_at IS NOT NULL;
 CREATE INDEX tasks_ended ON tasks (tenant, state, ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX tasks_uncut ON tasks (ended_at) WHERE ended_at IS NOT NULL AND is_cut = 0;
 
+-- In the order in which they came, whatever their task: a table that grows at its end changes
+-- a third of the pages that one ordered by task does.
 CREATE TABLE events (
+    key     INTEGER PRIMARY KEY,
     task    INTEGER NOT NULL REFERENCES tasks ON DELETE CASCADE,
     seq     INTEGER NOT NULL,
     kind    INTEGER NOT NULL,
     event   TEXT NOT NULL,
     message TEXT,
-    PRIMARY KEY (task, seq)
-) STRICT, WITHOUT ROWID;
+    UNIQUE (task, seq)
+) STRICT;
 
 -- The large columns stand last: whoever leaves them out does not read their pages.
 CREATE TABLE snapshots (

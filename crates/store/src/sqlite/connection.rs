@@ -31,6 +31,9 @@ pub(super) fn writer(path: &Path) -> rusqlite::Result<Connection> {
     // fsync included. The writer makes them instead.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // Every operation has a savepoint. What it keeps for undoing would go to a file, and take
+    // more writes than the log.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(connection)
 }
 

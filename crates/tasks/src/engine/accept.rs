@@ -107,10 +107,11 @@ impl Engine {
         message.task_id = Some(id.clone());
         message.context_id = Some(context.clone());
         let status = TaskStatus::new(TaskState::Submitted, self.clock.now());
-        let mut task = Task::new(id.clone(), context, status);
+        let mut task = Task::new(id.clone(), context.clone(), status);
         task.history.push(message.clone());
 
-        let opening = Opening { place: call.place.clone(), key, webhooks, context_is_given };
+        let opening =
+            Opening { place: call.place.clone(), context, key, webhooks, context_is_given };
         let (tell, told) = oneshot::channel();
         Run::open(Arc::clone(self), task, message, opening)?.spawn(tell);
         match told.await {

@@ -134,7 +134,7 @@ impl Engine {
 
     /// Makes a webhook of one that comes with a message. Which task it is for the message says,
     /// whatever the webhook does.
-    pub(crate) async fn inline_webhook(
+    pub(crate) async fn webhook(
         &self,
         call: &Call,
         task: &TaskId,
