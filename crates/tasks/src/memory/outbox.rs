@@ -83,7 +83,6 @@ impl Outbox {
             self.change(webhook.reference, |hook, _| {
                 hook.webhook = webhook.clone();
                 (hook.attempts, hook.due, hook.taken) = (0, now, None);
-                hook.epoch.0 += 1;
             });
             return webhook;
         }
