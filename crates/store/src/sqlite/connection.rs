@@ -58,3 +58,38 @@ fn open(path: &Path, flags: OpenFlags, cache: i64) -> rusqlite::Result<Connectio
     connection.pragma_update(None, "mmap_size", 0)?;
     Ok(connection)
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+    use crate::sqlite::{migrations, row::select_tasks};
+
+    #[test]
+    fn a_statement_is_planned_once_for_all_values() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut connection = writer(&directory.path().join("test.db")).unwrap();
+        migrations::migrate(&mut connection).unwrap();
+        let mut statement = connection.prepare(select_tasks!("WHERE t.key = ?1")).unwrap();
+        for key in 0..10 {
+            assert!(!statement.exists((key,)).unwrap());
+        }
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+    }
+
+    #[test]
+    fn a_commit_waits_for_the_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = writer(&directory.path().join("test.db")).unwrap();
+        let number = |name: &str| -> i64 {
+            connection.pragma_query_value(None, name, |row| row.get(0)).unwrap()
+        };
+        let mode: String =
+            connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+        assert_eq!(number("synchronous"), 2);
+        assert_eq!(number("foreign_keys"), 1);
+        assert_eq!(number("wal_autocheckpoint"), 0);
+    }
+}
