@@ -157,7 +157,19 @@ impl Node {
     /// # Panics
     /// If that fails.
     pub async fn logs(&self, caller: Option<&str>) -> Vec<LogView> {
-        let mut replies = self.open(Ask::Logs { caller: caller.map(str::to_owned) });
+        self.read_logs(Ask::Logs { caller: caller.map(str::to_owned) }).await
+    }
+
+    /// Reads the same without their entries.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub async fn heads(&self, caller: Option<&str>) -> Vec<LogView> {
+        self.read_logs(Ask::Heads { caller: caller.map(str::to_owned) }).await
+    }
+
+    async fn read_logs(&self, ask: Ask) -> Vec<LogView> {
+        let mut replies = self.open(ask);
         let mut logs = Vec::new();
         loop {
             match replies.next().await {

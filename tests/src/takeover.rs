@@ -13,8 +13,11 @@ use crate::{
 
 /// How many chunks each task has, and how many milliseconds apart they are: more than the
 /// first owner gets done.
-const CHUNKS: usize = 150;
-const APART: u64 = 200;
+const CHUNKS: usize = 60;
+const APART: u64 = 1_000;
+
+/// How long anything may take before the test fails instead of hanging.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Tasks that are under way.
 #[derive(Debug)]
@@ -46,18 +49,20 @@ pub async fn start_tasks(node: &Node, witness: &Arc<Witness>, count: usize) -> S
             let agent = ["steps-fail", "steps-retry"][index % 2];
             let order = Order::new(agent, "ann", format!("{CHUNKS} {APART}")).at_once();
             let task = witness.send(&node, order).await.expect("a message is taken");
-            let name = TaskName::new(agent, "ann", &task.id);
-            // Besides the stream that is followed: the first chunk is there.
-            let mut first = node.subscribe(name.clone(), Some(1));
-            while first.event().await.expect("work begins").is_some_and(|event| event.seq < 2) {}
-            name
+            TaskName::new(agent, "ann", &task.id)
         });
     }
+    let names = beginning.join_all().await;
     let mut streams = JoinSet::new();
-    for name in beginning.join_all().await {
+    for name in names.clone() {
         let mut replies = node.subscribe(name.clone(), Some(0));
         let witness = Arc::clone(witness);
         streams.spawn(async move { witness.follow(&name.id, &mut replies).await });
+    }
+    let start = Instant::now();
+    while names.iter().any(|name| witness.last_event(&name.id) < Some(2)) {
+        assert!(start.elapsed() < PATIENCE, "the work does not begin");
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     Started(streams)
 }
@@ -69,7 +74,7 @@ pub async fn start_tasks(node: &Node, witness: &Arc<Witness>, count: usize) -> S
 pub async fn owned_by_epoch(node: &Node, epoch: u64, longest: Duration) {
     let start = Instant::now();
     loop {
-        let logs = node.logs(None).await;
+        let logs = node.heads(None).await;
         if logs.iter().all(|log| log.epoch >= epoch) {
             return;
         }

@@ -67,6 +67,11 @@ pub enum Ask {
         /// The caller.
         caller: Option<String>,
     },
+    /// Reads the same without entries, which is fast: [`Reply::Log`]s and [`Reply::End`].
+    Heads {
+        /// The caller.
+        caller: Option<String>,
+    },
     /// Registers a webhook: [`Reply::Done`].
     Webhook {
         /// The task.

@@ -98,6 +98,12 @@ impl Node {
                 }
                 Reply::End
             }
+            Ask::Heads { caller } => {
+                for head in self.heads(caller.as_deref()).await? {
+                    self.say(id, Reply::Log(view::log_without_entries(&head))).await;
+                }
+                Reply::End
+            }
             Ask::Webhook { task, id, url } => self.add_webhook(&task, &id, &url).await?,
             Ask::DeadLetters => {
                 let letters = self.store.dead_letters(&scope(None)?, DEAD_LETTERS).await?;

@@ -58,13 +58,17 @@ pub(super) async fn log(
         after = last.seq;
         entries.extend(tail.entries.iter().map(entry));
     }
-    Ok(LogView {
+    Ok(LogView { entries, ..log_without_entries(head) })
+}
+
+pub(super) fn log_without_entries(head: &Head) -> LogView {
+    LogView {
         task: head.id.as_str().to_owned(),
         state: head.state,
         epoch: head.epoch.0,
         owned: head.owned,
-        entries,
-    })
+        entries: Vec::new(),
+    }
 }
 
 fn entry(entry: &Entry) -> EntryView {
