@@ -1,1 +1,9 @@
 //! Keeps tasks in SQLite or Postgres, with Redis as a carrier of hints.
+
+pub mod sqlite;
+
+#[cfg(feature = "postgres")]
+pub mod postgres;
+
+#[cfg(feature = "redis")]
+pub mod redis;

@@ -6,16 +6,23 @@
 
 use std::{
     collections::{HashMap, hash_map::Entry},
-    mem,
+    fmt, mem,
     sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
-use tokio::sync::{Notify, broadcast};
+use tokio::{
+    sync::{Notify, broadcast},
+    time::Instant,
+};
 
 use crate::{log::Seq, store::TaskRef};
 
 /// How many hints may wait for a reader, and how many tasks for the carrier.
 const MOST_WAITING: usize = 8192;
+
+/// How long nobody complains again about a carrier that is away.
+const COMPLAINT_PAUSE: Duration = Duration::from_secs(30);
 
 /// Says that a task has reached a place in its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -135,10 +142,38 @@ impl Departures {
             self.filled.notified().await;
         }
     }
+}
 
-    /// Throws away what waits, because it would be news no longer.
-    pub fn clear(&self) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
+/// Says that a carrier is away, but not with every hint it loses.
+#[derive(Debug)]
+pub struct Complaints {
+    carrier: &'static str,
+    last: Option<Instant>,
+    is_away: bool,
+}
+
+impl Complaints {
+    /// Begins with a carrier that is there.
+    pub const fn new(carrier: &'static str) -> Self {
+        Self { carrier, last: None, is_away: false }
+    }
+
+    /// Complains, unless that was done within the last half minute.
+    pub fn away(&mut self, error: &dyn fmt::Display) {
+        self.is_away = true;
+        let now = Instant::now();
+        if self.last.is_none_or(|last| now.duration_since(last) >= COMPLAINT_PAUSE) {
+            self.last = Some(now);
+            let carrier = self.carrier;
+            tracing::warn!(%error, carrier, "hints are lost; readers see events up to a second later");
+        }
+    }
+
+    /// Notes that the carrier is there again.
+    pub fn back(&mut self) {
+        if mem::take(&mut self.is_away) {
+            tracing::info!(carrier = self.carrier, "hints are carried again");
+        }
     }
 }
 

@@ -1,0 +1,181 @@
+//! Many writes in one transaction.
+//!
+//! A batch looks at everything its jobs need (`survey`), decides job by job, each upon what
+//! the jobs before it have done (`decide`), and writes all that is left (`plan`): two round
+//! trips, however many jobs there are. A job that is refused has no part in the second.
+//!
+//! Invariant: locks are taken in one order by everybody: the writer's own row, conversations,
+//! tasks by their key, then what belongs to a locked task. Nobody can wait in a circle.
+
+mod decide;
+mod lease;
+mod plan;
+mod survey;
+
+use nuncio_tasks::store::{Append, Appended, Create, Created, Error};
+use tokio::time::timeout;
+
+use super::{
+    connection::{Address, CALL, Connection},
+    error::Failure,
+    place::Places,
+    safety,
+};
+
+use plan::Statements as PlanStatements;
+use survey::{Statements as SurveyStatements, Survey};
+
+/// A write.
+#[derive(Debug)]
+pub(super) enum Job {
+    Create(Create),
+    Append(Append),
+}
+
+/// What came of a [`Job`].
+#[derive(Debug)]
+pub(super) enum Done {
+    Created(Created),
+    Appended(Appended),
+}
+
+/// What was decided about a job.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Answer(Result<Done, Error>),
+    /// It needs to see the outcome of another job of this batch, and is for the next one.
+    Deferred,
+}
+
+/// How a batch ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// All is known, in the order of the jobs.
+    Known(Vec<Outcome>),
+    /// The connection was lost around the commit. If the batch turns out to be written, these
+    /// are the outcomes.
+    Unknown(Receipt, Vec<Outcome>, Failure),
+    /// Nothing was written.
+    Failed(Failure),
+}
+
+/// What tells later whether a batch was written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Receipt {
+    writer: i64,
+    batch: i64,
+}
+
+/// Slots for counting, of which each writer has one to itself.
+const SLOTS: i32 = 1024;
+
+/// A connection that writes batches.
+pub(super) struct Writer {
+    connection: Connection,
+    survey: SurveyStatements,
+    plan: PlanStatements,
+    /// Its row among the writers.
+    key: i64,
+    /// Its own rows among the counts.
+    slot: i32,
+    batch: i64,
+    /// Whether a transaction could not be ended.
+    is_broken: bool,
+}
+
+impl Writer {
+    pub(super) async fn connect(address: &Address) -> Result<Self, Failure> {
+        let connect = async {
+            let connection = address.connect().await?;
+            safety::check(&connection).await?;
+            let survey = SurveyStatements::prepare(&connection).await?;
+            let plan = PlanStatements::prepare(&connection).await?;
+            let slot = take_slot(&connection).await?;
+            let key = register(&connection).await?;
+            Ok(Self { connection, survey, plan, key, slot, batch: 0, is_broken: false })
+        };
+        timeout(CALL, connect).await.unwrap_or(Err(Failure::TooSlow))
+    }
+
+    /// Tells whether the connection is known to be of no use any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_broken || self.connection.is_closed()
+    }
+
+    /// Runs jobs as one transaction.
+    pub(super) async fn run(&mut self, jobs: &[&Job], places: &Places) -> Ended {
+        self.batch += 1;
+        let survey = match timeout(CALL, self.look(jobs, places)).await {
+            Ok(Ok(survey)) => survey,
+            Ok(Err(failure)) => {
+                self.roll_back().await;
+                return Ended::Failed(failure);
+            }
+            Err(_) => return Ended::Failed(Failure::TooSlow),
+        };
+        let (plan, outcomes) = decide::decide(jobs, survey);
+        if plan.is_empty() {
+            self.roll_back().await;
+            return Ended::Known(outcomes);
+        }
+        let written = timeout(CALL, plan.write(&self.connection, &self.plan, self.slot)).await;
+        let receipt = Receipt { writer: self.key, batch: self.batch };
+        match written.unwrap_or(Err(Failure::TooSlow)) {
+            Ok(()) => Ended::Known(outcomes),
+            Err(failure) if failure.is_lost() => Ended::Unknown(receipt, outcomes, failure),
+            // A commit after an error has undone everything.
+            Err(failure) => Ended::Failed(failure),
+        }
+    }
+
+    async fn look(&self, jobs: &[&Job], places: &Places) -> Result<Survey, Failure> {
+        let wanted = jobs.iter().filter_map(|job| match job {
+            Job::Create(create) => Some(&create.place),
+            Job::Append(_) => None,
+        });
+        let places = places.resolve(&self.connection, wanted).await?;
+        let receipt = Receipt { writer: self.key, batch: self.batch };
+        Survey::make(&self.connection, &self.survey, receipt, jobs, places).await
+    }
+
+    /// Nothing hangs on it but the connection itself.
+    async fn roll_back(&mut self) {
+        let rolled_back = timeout(CALL, self.connection.client().batch_execute("ROLLBACK")).await;
+        self.is_broken = !matches!(rolled_back, Ok(Ok(())));
+    }
+}
+
+impl Receipt {
+    /// Asks, on a new connection, whether the batch was written.
+    ///
+    /// A transaction that is still going on holds the lock of the row, so there is no answer
+    /// before it has ended.
+    pub(super) async fn is_written(self, address: &Address) -> Result<bool, Failure> {
+        let ask = async {
+            let connection = address.connect().await?;
+            let question = "SELECT batch FROM writers WHERE key = $1 FOR UPDATE";
+            let row = connection.client().query_opt(question, &[&self.writer]).await?;
+            Ok(row.is_some_and(|row| row.get::<_, i64>(0) == self.batch))
+        };
+        timeout(CALL, ask).await.unwrap_or(Err(Failure::TooSlow))
+    }
+}
+
+/// A slot is taken for as long as the connection lives. If there should ever be more writers
+/// than slots, some share the last one, and wait for one another.
+async fn take_slot(connection: &Connection) -> Result<i32, Failure> {
+    let take = "SELECT slot FROM generate_series(0, $1::int - 2) slot \
+        WHERE pg_try_advisory_lock(hashtext('nuncio writers ' || current_schema()), slot) LIMIT 1";
+    let row = connection.client().query_opt(take, &[&SLOTS]).await?;
+    Ok(row.map_or(SLOTS - 1, |row| row.get(0)))
+}
+
+/// Adds a row to the writers, and removes those of connections that are long gone.
+async fn register(connection: &Connection) -> Result<i64, Failure> {
+    let client = connection.client();
+    let forget = "DELETE FROM writers WHERE key IN (SELECT key FROM writers \
+        WHERE seen < clock_timestamp() - interval '7 days' FOR UPDATE SKIP LOCKED)";
+    client.batch_execute(forget).await?;
+    let row = client.query_one("INSERT INTO writers DEFAULT VALUES RETURNING key", &[]).await?;
+    Ok(row.get(0))
+}

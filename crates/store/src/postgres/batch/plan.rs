@@ -1,0 +1,216 @@
+//! What a batch writes.
+
+mod columns;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::future::{BoxFuture, join_all};
+use nuncio_protocol::state::TaskState;
+use nuncio_tasks::{
+    log::Seq,
+    store::{Head, NewWebhook, Wake},
+};
+use tokio_postgres::{Statement, types::ToSql};
+
+use super::lease::Change;
+use crate::postgres::{connection::Connection, error::Failure, place::PlaceKey, row::state_number};
+
+use columns::{CountColumns, Events, Keys, SnapshotColumns, TaskColumns, WebhookColumns};
+
+/// Everything that the jobs of a batch write.
+#[derive(Default)]
+pub(super) struct Plan<'j> {
+    pub(super) new: Vec<NewTask>,
+    pub(super) changed: Vec<ChangedTask>,
+    pub(super) events: Events<'j>,
+    pub(super) snapshots: BTreeMap<i64, (Seq, [&'j str; 3])>,
+    pub(super) keys: Keys<'j>,
+    /// With their task, and the last event that each is not to get.
+    pub(super) webhooks: Vec<(i64, &'j NewWebhook, Seq)>,
+    /// Tasks whose webhooks have something to send.
+    pub(super) woken: BTreeSet<i64>,
+    /// By tenant, place and state.
+    counts: BTreeMap<(i64, i64, i16), i64>,
+}
+
+/// A task to be inserted.
+pub(super) struct NewTask {
+    pub(super) head: Head,
+    pub(super) place: PlaceKey,
+    pub(super) lease: Change,
+    pub(super) wake: Wake,
+}
+
+/// A task to be updated.
+pub(super) struct ChangedTask {
+    pub(super) head: Head,
+    pub(super) lease: Change,
+    pub(super) wake: Wake,
+    pub(super) ends: bool,
+}
+
+impl ChangedTask {
+    /// Adds what a later job changes.
+    pub(super) fn follow(&mut self, later: Self) {
+        self.head = later.head;
+        self.ends |= later.ends;
+        if later.lease != Change::Keep {
+            self.lease = later.lease;
+        }
+        if later.wake != Wake::Keep {
+            self.wake = later.wake;
+        }
+    }
+}
+
+const INSERT_TASKS: &str = "INSERT INTO tasks (key, tenant, place, id, context, state, updated, \
+        updated_nanos, seq, bytes, epoch, lease, lease_owner, lease_until, wake_at, ended_at) \
+    OVERRIDING SYSTEM VALUE \
+    SELECT key, tenant, place, id, context, state, updated, updated_nanos, seq, bytes, epoch, \
+        lease, owner, \
+        CASE WHEN lease > 0 THEN clock_timestamp() + lasts * interval '1 microsecond' END, \
+        CASE WHEN wake >= 0 THEN clock_timestamp() + wake * interval '1 microsecond' END, \
+        CASE WHEN ends THEN clock_timestamp() END \
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::smallint[], \
+        $7::bigint[], $8::smallint[], $9::bigint[], $10::bigint[], $11::bigint[], \
+        $12::smallint[], $13::text[], $14::bigint[], $15::bigint[], $16::boolean[]) \
+        u (key, tenant, place, id, context, state, updated, updated_nanos, seq, bytes, epoch, \
+        lease, owner, lasts, wake, ends) ORDER BY tenant, id";
+
+/// Without a lease or a wake-up these stay as they are; a negative wake-up is none.
+const UPDATE_TASKS: &str = "UPDATE tasks t SET state = u.state, updated = u.updated, \
+        updated_nanos = u.updated_nanos, seq = u.seq, bytes = u.bytes, epoch = u.epoch, \
+        lease = coalesce(u.lease, t.lease), \
+        lease_owner = CASE WHEN u.lease IS NULL THEN t.lease_owner ELSE u.owner END, \
+        lease_until = CASE WHEN u.lease IS NULL THEN t.lease_until \
+            WHEN u.lease > 0 THEN clock_timestamp() + u.lasts * interval '1 microsecond' END, \
+        wake_at = CASE WHEN u.wake IS NULL THEN t.wake_at \
+            WHEN u.wake >= 0 THEN clock_timestamp() + u.wake * interval '1 microsecond' END, \
+        ended_at = CASE WHEN u.ends THEN clock_timestamp() ELSE t.ended_at END \
+    FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::smallint[], $5::bigint[], \
+        $6::bigint[], $7::bigint[], $8::smallint[], $9::text[], $10::bigint[], $11::bigint[], \
+        $12::boolean[]) \
+        u (key, state, updated, updated_nanos, seq, bytes, epoch, lease, owner, lasts, wake, ends) \
+    WHERE t.key = u.key";
+
+const EVENTS: &str = "INSERT INTO events (task, seq, kind, event, message) \
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[], $5::text[])";
+
+const SNAPSHOTS: &str = "INSERT INTO snapshots (task, seq, head, history, artifacts) \
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) \
+    ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, head = excluded.head, \
+        history = excluded.history, artifacts = excluded.artifacts";
+
+const KEYS: &str = "INSERT INTO keys (place, digest, request, task, task_id, seq) \
+    SELECT place, sha256(convert_to(text, 'UTF8')), request, task, task_id, seq \
+    FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::bigint[], $5::text[], $6::bigint[]) \
+        u (place, text, request, task, task_id, seq) ORDER BY 1, 2";
+
+/// Behind the tasks: whether there is something to send depends on how far they are now.
+const WEBHOOKS: &str = "INSERT INTO webhooks (task, id, url, secrets, major, minor, sent, due_at) \
+    SELECT u.task, u.id, u.url, u.secrets, u.major, u.minor, u.sent, \
+        CASE WHEN u.sent < t.seq THEN clock_timestamp() END \
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[], $5::int[], $6::int[], \
+        $7::bigint[]) WITH ORDINALITY u (task, id, url, secrets, major, minor, sent, ordinal) \
+    JOIN tasks t ON t.key = u.task ORDER BY u.ordinal \
+    ON CONFLICT (task, id) DO UPDATE SET url = excluded.url, secrets = excluded.secrets, \
+        major = excluded.major, minor = excluded.minor, attempts = 0, \
+        epoch = webhooks.epoch + 1, taken_until = NULL, \
+        due_at = CASE WHEN webhooks.sent < (SELECT seq FROM tasks WHERE key = webhooks.task) \
+            THEN clock_timestamp() END";
+
+const RECOUNT: &str = "UPDATE tasks t \
+    SET webhooks = (SELECT count(*) FROM webhooks w WHERE w.task = t.key) \
+    WHERE t.key = ANY($1::bigint[])";
+
+const WAKE: &str = "UPDATE webhooks SET due_at = clock_timestamp() \
+    WHERE task = ANY($1::bigint[]) AND due_at IS NULL";
+
+const COUNTS: &str = "INSERT INTO counts (tenant, place, state, writer, tasks) \
+    SELECT tenant, place, state, $5::int, tasks \
+    FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[]) \
+        u (tenant, place, state, tasks) \
+    ON CONFLICT (tenant, place, state, writer) DO UPDATE SET tasks = counts.tasks + excluded.tasks";
+
+/// The statements of a plan, prepared, so that all of them are sent at once and in order.
+pub(super) struct Statements([Statement; 9]);
+
+impl Statements {
+    pub(super) async fn prepare(connection: &Connection) -> Result<Self, Failure> {
+        let client = connection.client();
+        let all =
+            [INSERT_TASKS, UPDATE_TASKS, EVENTS, SNAPSHOTS, KEYS, WEBHOOKS, RECOUNT, WAKE, COUNTS];
+        let mut prepared = Vec::with_capacity(all.len());
+        for statement in join_all(all.map(|sql| client.prepare(sql))).await {
+            prepared.push(statement?);
+        }
+        match prepared.try_into() {
+            Ok(statements) => Ok(Self(statements)),
+            Err(_) => Err(Failure::Lost("a statement was not prepared")),
+        }
+    }
+}
+
+impl Plan<'_> {
+    /// Tells whether there is nothing to write.
+    pub(super) fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.changed.is_empty()
+    }
+
+    /// Counts a task that comes to be in a state, or goes from one to another.
+    pub(super) fn count(
+        &mut self,
+        place: PlaceKey,
+        from: Option<TaskState>,
+        to: Option<TaskState>,
+    ) {
+        for (state, by) in [(from, -1), (to, 1)] {
+            let Some(state) = state else { continue };
+            for row in [place.place, 0] {
+                let count = self.counts.entry((place.tenant, row, state_number(state)));
+                *count.or_default() += by;
+            }
+        }
+    }
+
+    /// Writes everything and commits, in one round trip.
+    pub(super) async fn write(
+        &self,
+        connection: &Connection,
+        statements: &Statements,
+        slot: i32,
+    ) -> Result<(), Failure> {
+        let client = connection.client();
+        let new = TaskColumns::of_new(&self.new);
+        let changed = TaskColumns::of_changed(&self.changed);
+        let snapshots = SnapshotColumns::of(&self.snapshots);
+        let webhooks = WebhookColumns::of(&self.webhooks);
+        let counts = CountColumns::of(&self.counts);
+        let woken: Vec<i64> = self.woken.iter().copied().collect();
+        let (events, keys) = (&self.events, &self.keys);
+        // Each with the number of its rows.
+        let parameters: [(usize, Vec<&(dyn ToSql + Sync)>); 9] = [
+            (self.new.len(), new.to_insert()),
+            (self.changed.len(), changed.to_update()),
+            (events.tasks.len(), events.parameters()),
+            (self.snapshots.len(), snapshots.parameters()),
+            (keys.tasks.len(), keys.parameters()),
+            (self.webhooks.len(), webhooks.parameters()),
+            (self.webhooks.len(), vec![&webhooks.tasks]),
+            (woken.len(), vec![&woken]),
+            (self.counts.len(), counts.parameters(&slot)),
+        ];
+        let mut answers: Vec<BoxFuture<'_, Result<(), tokio_postgres::Error>>> = Vec::new();
+        for (statement, (count, parameters)) in statements.0.iter().zip(&parameters) {
+            if *count > 0 {
+                let written = client.execute(statement, parameters);
+                answers.push(Box::pin(async move { written.await.map(drop) }));
+            }
+        }
+        answers.push(Box::pin(client.batch_execute("COMMIT")));
+        // Polled in order, and sent when first polled. The first error is the reason of all
+        // that follow.
+        let answers = join_all(answers).await;
+        answers.into_iter().collect::<Result<(), _>>().map_err(Failure::from)
+    }
+}

@@ -1,0 +1,159 @@
+//! Lists of tasks.
+//!
+//! A page costs the same however many tasks there are: it is read from the end of an index,
+//! one for each state, and the total is the sum of counts that every write keeps.
+
+use nuncio_protocol::state::TaskState;
+use nuncio_tasks::store::{Error, Filter, Listed, Loaded, Page, order_from};
+use tokio_postgres::types::ToSql;
+
+use super::{
+    connection::Connection,
+    error::Failure,
+    read::{found, with_entries},
+    row::{self, ScopeNames, head_columns, head_tables, in_scope, state_number, want_of},
+    text::quote,
+};
+
+/// How often reading begins anew when tasks are removed meanwhile.
+const MOST_TRIES: usize = 4;
+
+/// What is asked of `t` tasks beside their state. Every parameter is named in every statement,
+/// used or not.
+macro_rules! in_filter {
+    () => {
+        "t.updated >= $5 AND (t.updated, t.id) < ($6, $7)"
+    };
+}
+
+macro_rules! page {
+    ($($inner:expr),+) => {
+        concat!(
+            "SELECT ", head_columns!(), ", s.seq, s.head, CASE WHEN $9 THEN s.history END, \
+             CASE WHEN $10 THEN s.artifacts END FROM (", $($inner),+,
+            " ORDER BY updated DESC, id DESC LIMIT $8) page JOIN ", head_tables!(),
+            " ON t.key = page.key LEFT JOIN snapshots s ON s.task = t.key \
+             ORDER BY page.updated DESC, page.id DESC"
+        )
+    };
+}
+
+macro_rules! newest_of {
+    ($tables:expr, $of:expr) => {
+        concat!(
+            "SELECT newest.* FROM ",
+            $tables,
+            " CROSS JOIN unnest($4::smallint[]) state (number) \
+             CROSS JOIN LATERAL (SELECT t.key, t.updated, t.id FROM tasks t WHERE ",
+            $of,
+            " AND t.state = state.number AND ",
+            in_filter!(),
+            " ORDER BY t.updated DESC, t.id DESC LIMIT $8) newest WHERE $11::text IS NULL AND "
+        )
+    };
+}
+
+const OF_TENANT: &str = page!(
+    newest_of!("tenants n", "t.tenant = n.key"),
+    "n.name = $1 AND $2::text IS NULL AND $3::text IS NULL"
+);
+
+const OF_PLACES: &str = page!(
+    newest_of!("tenants n JOIN places p ON p.tenant = n.key", "t.place = p.key"),
+    in_scope!()
+);
+
+const OF_CONTEXT: &str = page!(
+    "SELECT t.key, t.updated, t.id FROM tasks t JOIN places p ON p.key = t.place \
+     JOIN tenants n ON n.key = t.tenant WHERE t.context = $11 AND t.state = ANY($4::smallint[]) AND ",
+    in_filter!(),
+    " AND ",
+    in_scope!()
+);
+
+const TOTAL_OF_TENANT: &str = "SELECT coalesce(sum(c.tasks), 0)::bigint FROM tenants n \
+    JOIN counts c ON c.tenant = n.key AND c.place = 0 AND c.state = ANY($4::smallint[]) \
+    WHERE n.name = $1 AND $2::text IS NULL AND $3::text IS NULL \
+        AND $5::bigint IS NOT NULL AND $6::text IS NULL";
+
+const TOTAL_OF_PLACES: &str = concat!(
+    "SELECT coalesce(sum(c.tasks), 0)::bigint FROM tenants n JOIN places p ON p.tenant = n.key \
+     JOIN counts c ON c.tenant = n.key AND c.place = p.key AND c.state = ANY($4::smallint[]) \
+     WHERE ",
+    in_scope!(),
+    " AND $5::bigint IS NOT NULL AND $6::text IS NULL"
+);
+
+const COUNT_SINCE_OF_TENANT: &str = "SELECT count(*) FROM tenants n \
+    JOIN tasks t ON t.tenant = n.key AND t.state = ANY($4::smallint[]) AND t.updated >= $5 \
+    WHERE n.name = $1 AND $2::text IS NULL AND $3::text IS NULL AND $6::text IS NULL";
+
+const COUNT_SINCE_OF_PLACES: &str = concat!(
+    "SELECT count(*) FROM tenants n JOIN places p ON p.tenant = n.key \
+     JOIN tasks t ON t.place = p.key AND t.state = ANY($4::smallint[]) AND t.updated >= $5 \
+     WHERE ",
+    in_scope!(),
+    " AND $6::text IS NULL"
+);
+
+const COUNT_OF_CONTEXT: &str = concat!(
+    "SELECT count(*) FROM tenants n JOIN tasks t ON t.tenant = n.key AND t.context = $6 \
+     JOIN places p ON p.key = t.place \
+     WHERE t.state = ANY($4::smallint[]) AND t.updated >= $5 AND ",
+    in_scope!()
+);
+
+pub(super) async fn list(
+    connection: &Connection,
+    scope: &ScopeNames,
+    filter: &Filter,
+    page: &Page,
+) -> Result<Listed, Failure> {
+    let (of_page, of_total) = statements(scope, filter);
+    let states: Vec<i16> = match filter.state {
+        None | Some(TaskState::Unspecified) => {
+            TaskState::ALL.iter().map(|state| state_number(*state)).collect()
+        }
+        Some(state) => vec![state_number(state)],
+    };
+    let context = filter.context.as_ref().map(|context| quote(context.as_str()).into_owned());
+    let since = filter.updated_from.map_or(i64::MIN, order_from);
+    // Every task is behind the start.
+    let after = page.after.as_ref();
+    let (after, id) = after.map_or((i64::MAX, ""), |after| (after.updated, after.id.as_str()));
+    let id = quote(id);
+    let most = row::count(page.size.saturating_add(1));
+
+    let of_scope: [&(dyn ToSql + Sync); 3] = [&scope.tenant, &scope.agent, &scope.caller];
+    let mut parameters = of_scope.to_vec();
+    parameters.extend([&states as &(dyn ToSql + Sync), &since, &after, &id, &most]);
+    parameters.extend([&page.history as &(dyn ToSql + Sync), &page.artifacts, &context]);
+    let mut for_total = of_scope.to_vec();
+    for_total.extend([&states as &(dyn ToSql + Sync), &since, &context]);
+
+    for _ in 0..MOST_TRIES {
+        let rows = connection.query(of_page, &parameters).await?;
+        let total = connection.query(of_total, &for_total).await?;
+        let total = total.first().map_or(0, |row| row::unsigned(row.get(0)));
+        let is_more = rows.len() > page.size;
+        let tasks: Result<Vec<Loaded>, Error> =
+            rows.iter().take(page.size).map(|row| found(row, want_of(page))).collect();
+        let tasks = with_entries(connection, tasks?).await?;
+        if let Some(tasks) = tasks.into_iter().collect::<Option<Vec<Loaded>>>() {
+            return Ok(Listed { tasks, total, more: is_more });
+        }
+    }
+    Err(Error::Spoilt("a log has a gap".to_owned()).into())
+}
+
+/// Chooses the statements for a page and for the total.
+fn statements(scope: &ScopeNames, filter: &Filter) -> (&'static str, &'static str) {
+    let is_tenant = scope.agent.is_none() && scope.caller.is_none();
+    match (&filter.context, filter.updated_from, is_tenant) {
+        (Some(_), _, _) => (OF_CONTEXT, COUNT_OF_CONTEXT),
+        (None, None, true) => (OF_TENANT, TOTAL_OF_TENANT),
+        (None, None, false) => (OF_PLACES, TOTAL_OF_PLACES),
+        (None, Some(_), true) => (OF_TENANT, COUNT_SINCE_OF_TENANT),
+        (None, Some(_), false) => (OF_PLACES, COUNT_SINCE_OF_PLACES),
+    }
+}

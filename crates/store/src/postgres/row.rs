@@ -1,0 +1,179 @@
+//! From rows to what the rest of the program knows.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use nuncio_protocol::{
+    ids::{ContextId, InvalidId, TaskId},
+    json::Shared,
+    state::TaskState,
+    time::Timestamp,
+};
+use nuncio_tasks::{
+    log::{Entry, Kind, Record, Seq, Snapshot},
+    scope::{InvalidName, Name, Place, Scope},
+    store::{Epoch, Error, Head, Page, TaskRef, Want, order},
+};
+use tokio_postgres::Row;
+
+use super::text::{quote, unquote};
+
+/// The columns of a head, which [`head`] reads, of `t` tasks, `p` places and `n` tenants.
+macro_rules! head_columns {
+    () => {
+        "t.key, t.id, t.context, n.name, p.agent, p.caller, t.state, t.updated, \
+         t.updated_nanos, t.seq, t.bytes, t.epoch, \
+         coalesce(t.lease = 1 AND t.lease_until > clock_timestamp(), false)"
+    };
+}
+
+/// The tables that [`head_columns`] names.
+macro_rules! head_tables {
+    () => {
+        "tasks t JOIN places p ON p.key = t.place JOIN tenants n ON n.key = t.tenant"
+    };
+}
+
+/// What a scope asks of `n` tenants and `p` places, with its names as $1, $2 and $3.
+macro_rules! in_scope {
+    () => {
+        "n.name = $1 AND ($2::text IS NULL OR p.agent = $2) AND ($3::text IS NULL OR p.caller = $3)"
+    };
+}
+
+pub(super) use {head_columns, head_tables, in_scope};
+
+/// How many columns [`head_columns`] has.
+pub(super) const HEAD_COLUMNS: usize = 13;
+
+/// The names of a scope as parameters.
+pub(super) struct ScopeNames {
+    pub(super) tenant: String,
+    pub(super) agent: Option<String>,
+    pub(super) caller: Option<String>,
+}
+
+impl From<&Scope> for ScopeNames {
+    fn from(scope: &Scope) -> Self {
+        let text = |name: &Name| quote(name.as_str()).into_owned();
+        Self {
+            tenant: text(&scope.tenant),
+            agent: scope.agent.as_ref().map(text),
+            caller: scope.caller.as_ref().map(text),
+        }
+    }
+}
+
+/// Reads a head from the columns of [`head_columns`], of which `from` is the first.
+pub(super) fn head(row: &Row, from: usize) -> Result<Head, Error> {
+    let text = |column: usize| unquote(row.get(from + column));
+    Ok(Head {
+        reference: TaskRef(row.get(from)),
+        id: TaskId::parse(&text(1)).map_err(spoilt_id)?,
+        context: ContextId::parse(&text(2)).map_err(spoilt_id)?,
+        place: Place {
+            tenant: Name::parse(&text(3)).map_err(spoilt_name)?,
+            agent: Name::parse(&text(4)).map_err(spoilt_name)?,
+            caller: Name::parse(&text(5)).map_err(spoilt_name)?,
+        },
+        state: state(row.get(from + 6))?,
+        updated: moment(row.get(from + 7), row.get(from + 8))?,
+        seq: seq(row.get(from + 9)),
+        bytes: unsigned(row.get(from + 10)),
+        epoch: Epoch(unsigned(row.get(from + 11))),
+        owned: row.get(from + 12),
+    })
+}
+
+/// Reads a snapshot from its place and three texts, of which `from` is the first column.
+pub(super) fn snapshot(row: &Row, from: usize) -> Option<Snapshot> {
+    let text = |column: usize| {
+        let text: Option<&str> = row.get(from + column);
+        Bytes::copy_from_slice(text.unwrap_or_default().as_bytes())
+    };
+    let place: Option<i64> = row.get(from);
+    place.map(|place| Snapshot {
+        seq: seq(place),
+        task: text(1),
+        history: text(2),
+        artifacts: text(3),
+    })
+}
+
+/// Reads an entry from its place, kind, event and message, of which `from` is the first
+/// column.
+pub(super) fn entry(row: &Row, from: usize) -> Result<Entry, Error> {
+    let bytes = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+    let number: i16 = row.get(from + 1);
+    let kind = Kind::from_number(number.into())
+        .ok_or_else(|| Error::Spoilt(format!("there is no kind of entry {number}")))?;
+    let message: Option<&str> = row.get(from + 3);
+    Ok(Entry {
+        seq: seq(row.get(from)),
+        record: Record {
+            kind,
+            event: Shared::from_json(bytes(row.get(from + 2))),
+            message: message.map(|message| Shared::from_json(bytes(message))),
+        },
+    })
+}
+
+pub(super) fn state(number: i16) -> Result<TaskState, Error> {
+    TaskState::from_number(number.into())
+        .ok_or_else(|| Error::Spoilt(format!("there is no state {number}")))
+}
+
+/// The number of a state as a column has it.
+pub(super) fn state_number(state: TaskState) -> i16 {
+    i16::try_from(state.number()).unwrap_or_default()
+}
+
+/// Splits a moment into the number that orders it and the nanoseconds beyond.
+pub(super) fn moment_columns(moment: Timestamp) -> (i64, i16) {
+    let (_, nanos) = moment.to_parts();
+    (order(moment), i16::try_from(nanos % 1000).unwrap_or_default())
+}
+
+pub(super) fn moment(micros: i64, nanos: i16) -> Result<Timestamp, Error> {
+    let within = i32::try_from(micros.rem_euclid(1_000_000)).unwrap_or_default();
+    Timestamp::from_parts(micros.div_euclid(1_000_000), within * 1000 + i32::from(nanos))
+        .ok_or_else(|| Error::Spoilt(format!("there is no moment {micros}")))
+}
+
+pub(super) fn seq(number: i64) -> Seq {
+    Seq(unsigned(number))
+}
+
+/// Numbers of ours are never negative.
+pub(super) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}
+
+/// No number of ours comes near the limit.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number of rows as a limit.
+pub(super) fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Microseconds for the database's clock, which ends in the year 294276.
+pub(super) fn micros(duration: Duration) -> i64 {
+    const CENTURY: i64 = 100 * 366 * 24 * 3600 * 1_000_000;
+    i64::try_from(duration.as_micros()).unwrap_or(CENTURY).min(CENTURY)
+}
+
+/// The parts that a page of a list has of every task.
+pub(super) fn want_of(page: &Page) -> Want {
+    Want { at: None, history: page.history, artifacts: page.artifacts }
+}
+
+fn spoilt_id(error: InvalidId) -> Error {
+    Error::Spoilt(error.to_string())
+}
+
+fn spoilt_name(error: InvalidName) -> Error {
+    Error::Spoilt(error.to_string())
+}

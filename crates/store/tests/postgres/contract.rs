@@ -1,0 +1,17 @@
+//! The contract of all stores.
+
+use nuncio_testkit::{
+    contract::{Fixture, contract_tests},
+    services,
+};
+
+use crate::story::open;
+
+async fn postgres() -> Option<Fixture> {
+    let database = services::postgres().await?.database().await;
+    let url = database.url();
+    let open = move || open(url.clone());
+    Some(Fixture::new(open().await, database).with_reopen(open))
+}
+
+contract_tests!(postgres);

@@ -1,0 +1,13 @@
+//! The Postgres store against a real Postgres.
+
+#![cfg(feature = "postgres")]
+
+mod commit;
+mod concurrency;
+mod contract;
+mod hints;
+mod opening;
+mod outage;
+mod proxy;
+mod story;
+mod tls;
