@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_store::sqlite::{Options, SqliteStore};
 use nuncio_tasks::store::Store;
-use nuncio_testkit::contract::{Fixture, contract_tests};
+use nuncio_testkit::contract::{Fixture, contract_tests, model};
 
 #[expect(clippy::unused_async, reason = "other stores have to wait for a service")]
 async fn sqlite() -> Fixture {
@@ -20,3 +20,8 @@ async fn sqlite() -> Fixture {
 }
 
 contract_tests!(sqlite);
+
+#[test]
+fn any_sequence_of_calls_comes_out_as_the_model_says() {
+    model::check(64, sqlite);
+}

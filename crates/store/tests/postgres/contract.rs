@@ -1,7 +1,7 @@
 //! The contract of all stores.
 
 use nuncio_testkit::{
-    contract::{Fixture, contract_tests},
+    contract::{Fixture, contract_tests, model},
     services,
 };
 
@@ -15,3 +15,8 @@ async fn postgres() -> Option<Fixture> {
 }
 
 contract_tests!(postgres);
+
+#[test]
+fn any_sequence_of_calls_comes_out_as_the_model_says() {
+    model::check(16, postgres);
+}
