@@ -73,9 +73,10 @@ fn runs<'a>(
     filter: &'a Filter,
     after: Option<&Position>,
 ) -> Vec<Run<'a>> {
-    let states = TaskState::ALL.iter().copied();
-    let states: Vec<TaskState> =
-        states.filter(|state| filter.state.is_none_or(|wanted| wanted == *state)).collect();
+    let states = match filter.state {
+        None | Some(TaskState::Unspecified) => TaskState::ALL,
+        Some(_) => filter.state.as_slice(),
+    };
     let from = filter.updated_from.map_or(i64::MIN, order_from);
     let mut runs = Vec::new();
     if let Some(context) = &filter.context {

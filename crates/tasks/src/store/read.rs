@@ -92,7 +92,7 @@ pub struct Mark {
 pub struct Filter {
     /// Of this conversation.
     pub context: Option<ContextId>,
-    /// In this state.
+    /// In this state; unspecified is any, as in the protocol.
     pub state: Option<TaskState>,
     /// With a status of this time or later, as [`order_from`] counts.
     pub updated_from: Option<Timestamp>,

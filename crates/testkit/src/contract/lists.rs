@@ -224,6 +224,10 @@ const STATES: [TaskState; 5] = [
     TaskState::Failed,
 ];
 
+/// States to be asked for.
+const FILTERED: [Option<TaskState>; 4] =
+    [None, Some(TaskState::Unspecified), Some(TaskState::Working), Some(TaskState::Rejected)];
+
 fn places() -> [Place; 4] {
     [ann(), bob(), place("acme", "other", "user:ann"), place("evil", "echo", "user:ann")]
 }
@@ -239,7 +243,7 @@ fn scopes() -> Vec<Scope> {
 fn filters() -> Vec<Filter> {
     let mut filters = Vec::new();
     for chat in [None, Some("chat 1"), Some("nobody's")] {
-        for state in [None, Some(TaskState::Working), Some(TaskState::Rejected)] {
+        for state in FILTERED {
             for from in [None, Some(moment(0)), Some(moment(5)), Some(moment(1_000))] {
                 filters.push(Filter { context: chat.map(context), state, updated_from: from });
             }
@@ -251,8 +255,13 @@ fn filters() -> Vec<Filter> {
 fn matches(head: &Head, scope: &Scope, filter: &Filter) -> bool {
     scope.sees(&head.place)
         && filter.context.as_ref().is_none_or(|context| *context == head.context)
-        && filter.state.is_none_or(|state| state == head.state)
+        && filter.state.is_none_or(|state| is_in(head, state))
         && filter.updated_from.is_none_or(|from| from <= head.updated)
+}
+
+/// Unspecified is any state.
+fn is_in(head: &Head, state: TaskState) -> bool {
+    state == TaskState::Unspecified || state == head.state
 }
 
 async fn open_named(store: &dyn Store, id: &str, at: Option<Timestamp>) -> Head {
