@@ -6,7 +6,6 @@ use nuncio_store::sqlite::{Options, SqliteStore};
 use nuncio_tasks::store::Store;
 use nuncio_testkit::contract::{Fixture, contract_tests, model};
 
-#[expect(clippy::unused_async, reason = "other stores have to wait for a service")]
 async fn sqlite() -> Fixture {
     let directory = tempfile::tempdir().expect("a directory can be made");
     let path = directory.path().to_owned();
