@@ -17,8 +17,8 @@ test: services check ## every check and every test; installs what it needs
 	$(CARGO) test --workspace --all-features
 	interop/run
 
-test-fast: ## the unit and property tests of the core, in seconds
-	$(CARGO) test -p nuncio-protocol --lib --tests
+test-fast: ## the unit and property tests of protocol and engine, in seconds
+	$(CARGO) test -p nuncio-protocol -p nuncio-tasks --lib --tests
 
 services: ## install the Postgres and Redis that tests start for themselves
 	scripts/services
@@ -30,14 +30,17 @@ check: ## format, lints, documentation, each feature alone, generated code
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --all-features --no-deps
 	for features in "" grpc signing; do \
 		$(CARGO) clippy -p nuncio-protocol --features "$$features" -- -D warnings || exit 1; done
+	for features in "" postgres redis; do \
+		$(CARGO) clippy -p nuncio-store --features "$$features" -- -D warnings || exit 1; done
 	$(CARGO) run --quiet -p xtask -- generate --check
 	interop/lint
 
 audit: $(TOOLS)/bin/cargo-deny ## licences, bans and sources of all dependencies
 	$(TOOLS)/bin/cargo-deny --all-features check bans licenses sources
 
-bench: ## speed of the codec against its references, as ratios in one run
+bench: ## what codec, engine and stores cost, as ratios in one run
 	$(CARGO) run --release -p nuncio-bench
+	$(CARGO) run --release -p nuncio-bench --bin tasks
 
 fuzz: ## fuzz every reader for a minute each; needs cargo-fuzz
 	for target in $$($(CARGO) fuzz list); do \

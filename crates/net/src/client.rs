@@ -100,10 +100,11 @@ impl Client {
 
     /// Sends a request and waits for the head of its answer, whatever the status.
     ///
-    /// A redirect is an answer like any other. Dropping the future breaks off the exchange.
+    /// The URL is checked again when a connection to its host is opened; one that is open
+    /// was opened for the same errand, scheme, host and port. A redirect is an answer like
+    /// any other. Dropping the future breaks off the exchange.
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
         let Request { url, mut inner, timeouts } = request;
-        self.shared.guard.check_again(&url)?;
         let timeouts = timeouts.unwrap_or(self.shared.timeouts);
         // Framing and routing are ours: a header that says otherwise could smuggle a request.
         for name in [

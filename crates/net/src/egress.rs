@@ -121,7 +121,7 @@ impl Guard {
     }
 
     /// Judges what a URL's text says, for URLs that another guard may have checked.
-    pub(crate) fn check_again(&self, url: &CheckedUrl) -> Result<(), Refused> {
+    fn check_again(&self, url: &CheckedUrl) -> Result<(), Refused> {
         let is_loopback = match url.host() {
             Host::Address(address) => address.to_canonical().is_loopback(),
             Host::Localhost => true,

@@ -1,5 +1,7 @@
 //! Keeps tasks in SQLite or Postgres, with Redis as a carrier of hints.
 
+pub mod sqlite;
+
 #[cfg(feature = "postgres")]
 pub mod postgres;
 

@@ -18,14 +18,11 @@ use std::{
     time::Duration,
 };
 
-use nuncio_protocol::{
-    error::{Error, ErrorKind},
-    push::TaskPushNotificationConfig,
-    version::Version,
-};
+use nuncio_protocol::{error::Error, version::Version};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub(crate) use bridge::invalid;
 pub use bridge::reasons;
 
 use crate::{
@@ -35,6 +32,7 @@ use crate::{
     live::{self, AtHand, Live},
     log::Entry,
     output::{Limits, RefusalCounts, Refusals},
+    push::{self, Push},
     scope::{Name, Place},
     store::{self, Head, Lease, Retention, Store, TaskRef, Tenure},
 };
@@ -107,6 +105,7 @@ pub(crate) struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Clock,
     pub(crate) settings: Settings,
+    pub(crate) push: Option<Push>,
     hints: Arc<dyn Hints>,
     /// This process, by a name that no other has or had.
     owner: Name,
@@ -161,10 +160,17 @@ impl Builder {
         self
     }
 
+    /// Sends webhooks. Without this, callers cannot register any.
+    pub fn push(mut self, push: Push) -> Self {
+        self.engine.push = Some(push);
+        self
+    }
+
     /// Starts the engine, and takes over what other processes have left.
     pub fn start(self) -> Tasks {
         let tasks = Tasks(Arc::new(self.engine));
         keeper::start(&tasks.0);
+        tasks.0.start_sender();
         tasks
     }
 }
@@ -178,6 +184,7 @@ impl Tasks {
                 store,
                 clock: Clock::default(),
                 settings: Settings::default(),
+                push: None,
                 hints: Arc::new(NoHints),
                 owner,
                 agents: HashMap::new(),
@@ -188,6 +195,10 @@ impl Tasks {
                 background: TaskTracker::new(),
             },
         }
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.0
     }
 
     /// Returns how often agents said what they may not.
@@ -215,14 +226,13 @@ impl Engine {
         self.agents.get(name).ok_or_else(|| bridge::no_agent(name))
     }
 
-    /// Makes a webhook of what a caller asks for.
-    #[expect(clippy::unused_async, reason = "addresses will be resolved here")]
-    async fn webhook(
-        &self,
-        _: TaskPushNotificationConfig,
-        _: Version,
-    ) -> Result<store::NewWebhook, Error> {
-        Err(Error::new(ErrorKind::PushNotificationNotSupported, "nobody sends webhooks here"))
+    /// Sends webhooks in the background, if anybody is to.
+    fn start_sender(&self) {
+        if let Some(push) = &self.push {
+            let (store, clock) = (Arc::clone(&self.store), self.clock.clone());
+            let sender = push::Sender::new(store, push.clone(), clock, self.owner.clone());
+            self.background.spawn(sender.run(self.stop.clone()));
+        }
     }
 
     /// Returns the task among those at hand, which then knows at least as much as `head`.

@@ -2,7 +2,7 @@
 //!
 //! The modules stand in reading order: whose a task is ([`scope`]), what happened to it
 //! ([`log`]), what keeps it ([`store`], [`hints`]), what works on it ([`agent`], [`output`]),
-//! and what ties all this together ([`engine`]).
+//! what ties all this together ([`engine`]), and how others are told ([`push`]).
 
 pub mod clock;
 pub mod scope;
@@ -12,6 +12,8 @@ pub mod log;
 pub mod hints;
 pub mod store;
 
+pub mod memory;
+
 pub mod agent;
 pub mod output;
 
@@ -19,3 +21,5 @@ mod live;
 mod paging;
 
 pub mod engine;
+
+pub mod push;

@@ -52,7 +52,7 @@ impl fmt::Display for Name {
 }
 
 /// Where a task belongs: whose it is, and which agent works on it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The organisation. Nothing crosses it.
     pub tenant: Name,

@@ -1,7 +1,7 @@
 //! What a store must do.
 //!
 //! A store keeps heads, logs, leases, webhooks and keys, and changes them in transactions. It
-//! decides nothing about A2A: a [`Batch`] comes checked, and the store compares the state and
+//! decides nothing about A2A: a [`Batch`](crate::log::Batch) comes checked, and the store compares the state and
 //! the epoch it finds with those the batch was made for. One contract suite in
 //! `nuncio-testkit` says what every store does alike.
 //!

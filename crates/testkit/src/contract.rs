@@ -26,6 +26,7 @@ pub mod durability;
 pub mod keys;
 pub mod leases;
 pub mod lists;
+pub mod model;
 pub mod reading;
 pub mod retention;
 pub mod scope;

@@ -10,6 +10,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::sleep;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -99,8 +101,12 @@ pub(crate) fn kill_family(pid: Pid) {
     for child in children.iter().copied().chain([pid]) {
         send(child, Signal::KILL);
     }
-    while children.iter().any(|child| is_running(*child)) {
-        std::thread::sleep(std::time::Duration::from_millis(5));
+    // Their end is only a matter of a moment, which a restart has to wait for.
+    for _ in 0..2000 {
+        if !children.iter().any(|child| is_running(*child)) {
+            return;
+        }
+        sleep(Duration::from_millis(5));
     }
 }
 

@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::time::Duration;
 
 use nuncio_testkit::process::Process;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 const NO_ENVIRONMENT: [(&str, &str); 0] = [];
 
@@ -34,8 +34,9 @@ async fn lines_go_in_and_come_out_in_order() {
 #[tokio::test]
 async fn lines_written_before_a_kill_can_be_read_after_it() {
     let mut process = shell("echo $WORD; echo other; echo done >&2; exec sleep 1000");
+    // Until both lines lie in the pipe, which nobody need have read.
     while process.errors() != "done\n" {
-        tokio::task::yield_now().await;
+        sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(process.kill9().await.signal(), Some(9));
     assert_eq!(process.line().await.as_deref(), Some("a word"));
@@ -69,10 +70,13 @@ async fn a_dropped_process_dies_with_its_children() {
     let child = process.line().await.unwrap();
     let ids = [process.id().to_string(), child];
     drop(process);
-    for id in ids {
-        let path = format!("/proc/{id}/stat");
-        while std::fs::read_to_string(&path).is_ok_and(|stat| !stat.contains(") Z ")) {
-            tokio::task::yield_now().await;
+    let gone = async {
+        for id in ids {
+            let path = format!("/proc/{id}/stat");
+            while std::fs::read_to_string(&path).is_ok_and(|stat| !stat.contains(") Z ")) {
+                sleep(Duration::from_millis(5)).await;
+            }
         }
-    }
+    };
+    timeout(Duration::from_secs(30), gone).await.expect("both die");
 }

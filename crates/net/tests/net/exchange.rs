@@ -8,6 +8,11 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use nuncio_net::{Body, Client, Clock, Code, Error, Request, Timeouts};
 
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
+
 use crate::support::{CALLER, Recorder, Server, checked, fetch, ok, on_loopback};
 
 async fn start(answer: &str) -> (Server, Client) {
@@ -163,16 +168,49 @@ async fn a_body_that_stops_runs_out_of_time() {
     }
 }
 
+/// Time stands still but where the test moves it: a thread at work keeps the runtime from
+/// skipping to the next timer.
+#[tokio::test(start_paused = true)]
+async fn a_body_may_take_long_if_it_never_pauses_long() {
+    let (finish, finished) = std::sync::mpsc::channel::<()>();
+    let at_work = tokio::task::spawn_blocking(move || finished.recv());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = Client::new(on_loopback());
+    let url = checked(client.guard(), &format!("http://{}/", listener.local_addr().unwrap()));
+    let pause = Duration::from_secs(1);
+    let request = Request::get(&url).timeouts(Timeouts::streaming().idle(pause));
+    let serve = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
+        let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        stream.write_all(head).await.unwrap();
+        stream
+    };
+    let (answer, mut stream) = tokio::join!(client.send(request), serve);
+    let mut body = answer.unwrap().into_body();
+    for _ in 0..5 {
+        let later = async {
+            tokio::time::advance(pause * 9 / 10).await;
+            stream.write_all(b"1\r\na\r\n").await.unwrap();
+        };
+        let (chunk, ()) = tokio::join!(body.chunk(), later);
+        assert_eq!(chunk.unwrap().unwrap(), "a");
+    }
+    let (chunk, ()) = tokio::join!(body.chunk(), tokio::time::advance(pause));
+    ran_out(&chunk.unwrap_err(), Clock::Idle);
+    assert_eq!(body.chunk().await.unwrap(), None);
+    drop(finish);
+    assert!(at_work.await.unwrap().is_err());
+}
+
 #[tokio::test]
 async fn a_server_that_breaks_off_may_have_acted() {
     for answer in ["HTTP/1.1 200 OK\r\ncontent-length", "nonsense\r\n\r\n"] {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let serve = async {
-            use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
             let (mut stream, _) = listener.accept().await.unwrap();
-            let mut head = [0; 1024];
-            assert!(stream.read(&mut head).await.unwrap() > 0);
+            assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
             stream.write_all(answer.as_bytes()).await.unwrap();
         };
         let client = Client::new(on_loopback());

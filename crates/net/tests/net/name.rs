@@ -78,7 +78,9 @@ async fn a_url_that_a_laxer_guard_checked_is_checked_again() {
         ("https://localhost/", Code::AddressNotPublic),
         ("http://[::1]/", Code::UrlPlainHttp),
     ] {
-        refused(client.send(Request::get(&checked(&lax, text))).await, code);
+        let url = checked(&lax, text);
+        refused(client.guard().addresses(&url).await, code);
+        refused(client.send(Request::get(&url)).await, code);
     }
     assert_eq!(recorder.dialed(), []);
 }

@@ -80,13 +80,15 @@ impl Engine {
         }
         let conduct = self.agent(&call.place.agent)?.conduct();
         let key = key(call, &request, conduct)?;
+        let given = request.message.task_id.clone();
+        let id = given.clone().unwrap_or_else(TaskId::generate);
         let config = request.configuration.as_mut();
         let webhook = match config.and_then(|wishes| wishes.task_push_notification_config.take()) {
-            Some(config) => vec![self.webhook(config, call.version).await?],
+            Some(config) => vec![self.webhook(call, &id, &config).await?],
             None => Vec::new(),
         };
-        match request.message.task_id.clone() {
-            None => self.open(call, request.message, key, webhook).await,
+        match given {
+            None => self.open(call, id, request.message, key, webhook).await,
             Some(task) => self.go_on(call, &task, request.message, key, webhook, conduct).await,
         }
     }
@@ -95,20 +97,21 @@ impl Engine {
     async fn open(
         self: &Arc<Self>,
         call: &Call,
+        id: TaskId,
         mut message: Message,
         key: Option<Key>,
         webhooks: Vec<NewWebhook>,
     ) -> Result<Accepted, Error> {
-        let id = TaskId::generate();
         let context_is_given = message.context_id.is_some();
         let context = message.context_id.take().unwrap_or_else(ContextId::generate);
         message.task_id = Some(id.clone());
         message.context_id = Some(context.clone());
         let status = TaskStatus::new(TaskState::Submitted, self.clock.now());
-        let mut task = Task::new(id.clone(), context, status);
+        let mut task = Task::new(id.clone(), context.clone(), status);
         task.history.push(message.clone());
 
-        let opening = Opening { place: call.place.clone(), key, webhooks, context_is_given };
+        let opening =
+            Opening { place: call.place.clone(), context, key, webhooks, context_is_given };
         let (tell, told) = oneshot::channel();
         Run::open(Arc::clone(self), task, message, opening)?.spawn(tell);
         match told.await {

@@ -36,7 +36,7 @@ pub(super) fn ended(task: &TaskId, state: TaskState) -> Error {
         .with_metadata("taskId", task.as_str())
 }
 
-pub(super) fn invalid(field: &str, description: &str) -> Error {
+pub(crate) fn invalid(field: &str, description: &str) -> Error {
     Error::new(ErrorKind::InvalidParams, format!("{field}: {description}"))
         .with_violation(field, description)
 }

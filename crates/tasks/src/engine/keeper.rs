@@ -64,6 +64,9 @@ type Job = std::pin::Pin<Box<dyn Future<Output = Result<(), store::Error>> + Sen
 impl Engine {
     /// Tells other processes how far a task has come.
     pub(super) fn tell_others(&self, head: &Head) {
+        if let Some(push) = &self.push {
+            push.written(head);
+        }
         if self.store.is_shared() {
             self.hints.publish(vec![Hint { task: head.reference, seq: head.seq }]);
         }

@@ -4,7 +4,8 @@ use std::{any::Any, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration
 
 use futures_util::FutureExt as _;
 use nuncio_protocol::{
-    error::Error,
+    error::{Error, ErrorKind},
+    ids::ContextId,
     message::{Message, Role},
     state::TaskState,
     task::Task,
@@ -41,6 +42,7 @@ const LAST_RETRY: Duration = Duration::from_secs(1);
 /// What a new task needs besides its log.
 pub(super) struct Opening {
     pub(super) place: Place,
+    pub(super) context: ContextId,
     pub(super) key: Option<Key>,
     pub(super) webhooks: Vec<NewWebhook>,
     pub(super) context_is_given: bool,
@@ -113,14 +115,9 @@ impl Run {
         opening: Opening,
     ) -> Result<Self, Error> {
         let agent = Arc::clone(engine.agent(&opening.place.agent)?);
-        let context = message.context_id.clone().unwrap_or_else(|| {
-            // The caller has set it; a task without would be nobody's.
-            nuncio_protocol::ids::ContextId::generate()
-        });
         let folded = Folded { seq: Seq(1), task: task.clone() };
-        let batch = Batch::open(task, context).map_err(|refused| {
-            Error::new(nuncio_protocol::error::ErrorKind::Internal, refused.to_string())
-        })?;
+        let batch = Batch::open(task, opening.context.clone())
+            .map_err(|refused| Error::new(ErrorKind::Internal, refused.to_string()))?;
         let place = opening.place.clone();
         let bytes = batch.bytes() as u64;
         let outbox = Outbox::new(batch, 1, bytes, engine.output_settings());
@@ -434,7 +431,8 @@ impl Run {
             Ok(Created::Repeated(head)) => Ok(Opened::Repeated(head)),
             Err(error) => Err(error),
         };
-        let step = if matches!(opened, Ok(Opened::New(_))) { Step::GoOn } else { Step::Stop };
+        let goes_on = matches!(opened, Ok(Opened::New(_))) && !batch.to().is_terminal();
+        let step = if goes_on { Step::GoOn } else { Step::Stop };
         if let Some(tell) = tell.take() {
             // Whoever sent the message may have gone away meanwhile; the task goes on.
             tell.send(opened).ok();

@@ -1,8 +1,10 @@
 //! Events that a webhook would not take.
 
+use std::time::Duration;
+
 use nuncio_tasks::{
     log::Seq,
-    store::{Create, DeadLetter, Delivery, Head, Progress, Store},
+    store::{Create, DeadLetter, Delivery, Head, Progress, Retention, Store, Swept},
 };
 
 use super::{
@@ -124,6 +126,8 @@ pub async fn a_letter_goes_with_its_webhook(fixture: Fixture) {
     assert!(!store.settle(&again, Progress::Sent).await.expect("answered"));
     assert!(!store.resend(&acme(), letter.id).await.expect("answered"));
     assert!(claims_nothing(store).await);
+    let everything = Retention { dead_letters: Some(Duration::ZERO), ..Retention::default() };
+    assert_eq!(store.sweep(&everything, 10).await.expect("swept"), Swept::default());
 }
 
 /// A task with so many events, of which none could be sent.

@@ -11,7 +11,7 @@ use super::{
     Fixture,
     story::{
         acme, ann, append, bob, end, input, key, lease, log, new, next_epoch, opening, owned,
-        place, progress, refused, reread, signal, write,
+        place, progress, refused, reread, signal, tenure, write,
     },
 };
 
@@ -123,7 +123,7 @@ pub async fn a_repeated_message_is_known_after_the_end(fixture: Fixture) {
         ..signal(&head, input(&head, "more"))
     };
     write(store, message.clone()).await;
-    store.release(vec![super::story::tenure(&head)]).await.expect("released");
+    store.release(vec![tenure(&head)]).await.expect("released");
     let take =
         Append { tenancy: Tenancy::Take(lease("two")), ..signal(&head, progress(&head, "")) };
     let taken = write(store, take).await;

@@ -242,11 +242,13 @@ pub async fn a_claim_raises_the_epoch_and_fences_the_old_owner(fixture: Fixture)
 /// And the rest the next time.
 pub async fn a_claim_takes_no_more_than_asked_for(fixture: Fixture) {
     let store = fixture.store();
-    for _ in 0..5 {
-        new(store, opening(&ann())).await;
+    for number in 0..5 {
+        let agent = if number % 2 == 0 { "echo" } else { "poet" };
+        new(store, opening(&place("acme", agent, "user:ann"))).await;
     }
     for expected in [2, 2, 1, 0] {
-        let claim = Claim { most: 2, ..claim("two") };
+        let agents = vec![name("echo"), name("poet")];
+        let claim = Claim { most: 2, agents, ..claim("two") };
         assert_eq!(claimed(store, claim).await.len(), expected);
     }
 }

@@ -72,14 +72,8 @@ pub async fn a_status_of_the_very_moment_is_listed(fixture: Fixture) {
         let filter = Filter { updated_from: Some(at), ..Filter::default() };
         let listed = list(store, &acme(), &filter, None, 100).await;
         assert!(ids_of(&listed).contains(&head.id), "{at}");
-        let later = Timestamp::from_parts(1_780_000_000, nanos).map(|at| order(at) + 1);
-        let later = Timestamp::from_parts(1_780_000_000, 0).map(|start| {
-            let micros = later.expect("a moment") - order(start);
-            let (seconds, micros) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
-            let nanos = i32::try_from(micros * 1_000).expect("less than a second");
-            Timestamp::from_parts(1_780_000_000 + seconds, nanos).expect("a moment")
-        });
-        let filter = Filter { updated_from: later, ..Filter::default() };
+        let millisecond_later = Timestamp::from_millis(at.as_millis() + 1);
+        let filter = Filter { updated_from: millisecond_later, ..Filter::default() };
         let listed = list(store, &acme(), &filter, None, 100).await;
         assert!(!ids_of(&listed).contains(&head.id), "{at}");
     }

@@ -1,14 +1,17 @@
 //! What is removed, and what never is.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
-use nuncio_protocol::state::TaskState;
+use nuncio_protocol::{
+    state::TaskState,
+    task::{Task, TaskStatus},
+};
 use nuncio_tasks::{
     log::Seq,
     scope::Place,
     store::{
-        Append, Create, Created, Error, Filter, Head, Keep, Limit, Page, Progress, Retention,
-        Store, Swept, Want,
+        Append, Appended, Create, Created, Error, Filter, Head, Keep, Limit, Page, Progress,
+        Retention, Store, Swept, Want,
     },
 };
 
@@ -17,7 +20,8 @@ use super::{
     story::{
         Image, LONG, SHORT, TERMINAL, UNFINISHED, acme, ann, append, artifact, bob, end, ended,
         eventually, exists, folded, input, key, lease, log, moment, new, opening, opening_as,
-        owned, place, progress, refused, reread, signal, status, webhook, webhook_id, write,
+        opening_of, owned, place, progress, refused, reread, signal, status, status_at, webhook,
+        webhook_id, write,
     },
 };
 
@@ -64,11 +68,8 @@ pub async fn tasks_are_kept_by_count_for_each_state_and_tenant(fixture: Fixture)
     let failed = ended(store, &ann(), TaskState::Failed).await;
     // The oldest by the time of its status is the one that ended last.
     let last = new(store, owned(&ann())).await;
-    let last = write(
-        store,
-        append(&last, super::story::status_at(&last, TaskState::Completed, moment(-1_000))),
-    )
-    .await;
+    let last =
+        write(store, append(&last, status_at(&last, TaskState::Completed, moment(-1_000)))).await;
 
     assert_eq!(sweep(store, &[(TaskState::Completed, newest(2))]).await, 5);
     for (number, head) in heads.iter().enumerate() {
@@ -183,6 +184,12 @@ pub async fn all_that_belongs_to_a_task_goes_with_it_but_its_key(fixture: Fixtur
     assert!(!store.resend(&acme(), letter.id).await.expect("answered"));
     assert!(store.claim_deliveries(lease("sender"), 100).await.expect("claimed").is_empty());
 
+    let status = TaskStatus::new(TaskState::Working, moment(0));
+    let namesake = Task::new(head.id.clone(), head.context.clone(), status);
+    let namesake = new(store, opening_of(&bob(), namesake, head.context.clone())).await;
+    assert_ne!(namesake.reference, head.reference, "handles are never used again");
+    assert!(store.webhooks(namesake.reference).await.expect("read").is_empty());
+
     match store.create(create()).await.expect("answered") {
         Created::Repeated(None) => {}
         other => panic!("expected a repeated request for what is gone, found {other:?}"),
@@ -191,10 +198,10 @@ pub async fn all_that_belongs_to_a_task_goes_with_it_but_its_key(fixture: Fixtur
     other.key = Some(key("task", 2));
     assert!(matches!(store.create(other).await, Err(Error::KeyReused)));
     match store.append(message(&bystander)).await.expect("answered") {
-        nuncio_tasks::store::Appended::Repeated { task, seq } => {
+        Appended::Repeated { task, seq } => {
             assert_eq!((task, seq), (head.id, Seq(2)));
         }
-        other @ nuncio_tasks::store::Appended::Done { .. } => {
+        other @ Appended::Done { .. } => {
             panic!("expected a repeated message, found {other:?}")
         }
     }
@@ -232,6 +239,12 @@ pub async fn logs_are_removed_beyond_the_snapshot(fixture: Fixture) {
     let listed = listed.tasks.iter().find(|task| task.head.id == head.id);
     assert_eq!(listed.expect("the task is listed").fold().expect("folded"), before);
     assert_eq!(log(store, live.reference).await.len(), 1, "a live task keeps its log");
+
+    // What is removed altogether is not in the way of what ends later.
+    assert_eq!(sweep(store, &[(TaskState::Completed, newest(0))]).await, 1);
+    let later = end_with_snapshot(store, &ann()).await;
+    assert_eq!(store.sweep(&rule, 100).await.expect("swept").logs, 1);
+    assert!(log(store, later.reference).await.is_empty());
 }
 
 /// Every event is delivered, or is a dead letter.
@@ -324,8 +337,7 @@ fn newest(count: u64) -> Keep {
 }
 
 fn retention(tasks: &[(TaskState, Keep)]) -> Retention {
-    let tasks: BTreeMap<TaskState, Keep> = tasks.iter().copied().collect();
-    Retention { tasks, logs: None, keys: None, dead_letters: None }
+    Retention { tasks: tasks.iter().copied().collect(), ..Retention::default() }
 }
 
 async fn sweep(store: &dyn Store, rules: &[(TaskState, Keep)]) -> usize {

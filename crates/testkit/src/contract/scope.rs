@@ -7,7 +7,7 @@ use nuncio_protocol::{
 };
 use nuncio_tasks::{
     scope::{Place, Scope},
-    store::{Create, Filter, Lease, Page, Progress, Store, Want},
+    store::{Create, DeadLetterId, Filter, Lease, Page, Progress, Store, Want},
 };
 
 use super::{
@@ -82,7 +82,7 @@ pub async fn foreign_dead_letters_are_absent(fixture: Fixture) {
     assert!(store.claim_deliveries(lease, 100).await.expect("claimed").is_empty());
 }
 
-async fn all_letters(store: &dyn Store) -> Vec<(Place, nuncio_tasks::store::DeadLetterId)> {
+async fn all_letters(store: &dyn Store) -> Vec<(Place, DeadLetterId)> {
     let mut all = Vec::new();
     for place in places() {
         let letters = store.dead_letters(&(&place).into(), 100).await.expect("read");

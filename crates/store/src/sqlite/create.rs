@@ -1,0 +1,185 @@
+//! Opening tasks.
+
+use nuncio_protocol::state::Phase;
+use nuncio_tasks::{
+    log::{Batch, Seq, Snapshot},
+    store::{Create, Created, Epoch, Error, Head, TaskRef, Wake, order},
+};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{
+    fault::Fault,
+    keys,
+    place::{self, PlaceKey},
+    row::{Holding, Stored, integer, moment, nanos_beyond},
+    webhook,
+    writer::Writing,
+};
+
+pub(super) fn create(writing: Writing<'_>, create: &Create) -> Result<Created, Fault> {
+    let Writing { connection, now } = writing;
+    let place = place::intern(connection, &create.place)?;
+    if let Some(key) = &create.key
+        && let Some(used) = keys::find(connection, place.place, key)?
+    {
+        let stored = Stored::by_key(connection, used.task, &now)?;
+        return Ok(Created::Repeated(stored.map(|stored| stored.head)));
+    }
+    check(connection, place, create)?;
+    let head = insert(writing, place, create)?;
+    write_entries(connection, head.reference, Seq::START, &create.batch)?;
+    if let Some(snapshot) = create.snapshot.as_ref().filter(|snapshot| snapshot.seq == head.seq) {
+        write_snapshot(connection, head.reference, snapshot)?;
+    }
+    place::tally(connection, place, head.state, 1)?;
+    if let Some(key) = &create.key {
+        keys::insert(writing, place.place, key, &head, Seq(1))?;
+    }
+    webhook::put_all(writing, head.reference, &create.webhooks, Seq::START, head.seq)?;
+    Ok(Created::New(head))
+}
+
+fn check(connection: &Connection, place: PlaceKey, create: &Create) -> Result<(), Fault> {
+    let id = create.batch.task();
+    let exists = connection
+        .prepare_cached("SELECT 1 FROM tasks WHERE id = ?1 AND tenant = ?2")?
+        .exists((id.as_str(), place.tenant))?;
+    if exists {
+        return Err(Error::Exists(id.clone()).into());
+    }
+    let caller = create.place.caller.as_str();
+    if create.context_is_given
+        && is_foreign(connection, create.batch.context().as_str(), place.tenant, caller)?
+    {
+        return Err(Error::ForeignContext.into());
+    }
+    let limit = create.most_unfinished;
+    if !create.batch.to().is_terminal()
+        && place::unfinished(connection, place.tenant, caller)? >= i64::from(limit)
+    {
+        return Err(Error::TooMany { what: "unfinished tasks", limit }.into());
+    }
+    Ok(())
+}
+
+/// Tells whether another caller of the tenant has a task in a conversation.
+fn is_foreign(
+    connection: &Connection,
+    context: &str,
+    tenant: i64,
+    caller: &str,
+) -> Result<bool, Fault> {
+    let found = connection
+        .prepare_cached(
+            "SELECT 1 FROM tasks t JOIN places p ON p.key = t.place \
+             WHERE t.context = ?1 AND p.tenant = ?2 AND p.caller <> ?3 LIMIT 1",
+        )?
+        .query_row((context, tenant, caller), |_| Ok(()))
+        .optional()?;
+    Ok(found.is_some())
+}
+
+fn insert(writing: Writing<'_>, place: PlaceKey, create: &Create) -> Result<Head, Fault> {
+    let Writing { connection, now } = writing;
+    let batch = &create.batch;
+    let state = batch.to();
+    let updated = batch.updated().map_or_else(|| moment(0, 0), Ok)?;
+    let seq = Seq::START.plus(batch.records().len());
+    let (holding, until) = match (state.phase(), &create.lease) {
+        (Phase::Terminal, _) | (Phase::Interrupted, None) => (Holding::Free, now.elapsed),
+        (_, Some(lease)) => (Holding::Held, now.lease_end(lease.lasts)),
+        (Phase::Active, None) => (Holding::Wanted, now.elapsed),
+    };
+    let epoch = Epoch(u64::from(create.lease.is_some()));
+    let wake_at = match create.wake {
+        Wake::After(delay) if !state.is_terminal() => Some(now.after(delay)),
+        Wake::After(_) | Wake::Never | Wake::Keep => None,
+    };
+    let key = connection
+        .prepare_cached(
+            "INSERT INTO tasks (id, context, tenant, place, state, updated, updated_nanos, seq, \
+             bytes, epoch, lease, lease_run, lease_until, wake_at, ended_at) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        )?
+        .insert((
+            batch.task().as_str(),
+            batch.context().as_str(),
+            place.tenant,
+            place.place,
+            state.number(),
+            order(updated),
+            nanos_beyond(updated),
+            integer(seq.0),
+            integer(batch.bytes() as u64),
+            integer(epoch.0),
+            holding as i64,
+            now.run,
+            until,
+            wake_at,
+            state.is_terminal().then_some(now.wall),
+        ))?;
+    Ok(Head {
+        reference: TaskRef(key),
+        id: batch.task().clone(),
+        context: batch.context().clone(),
+        place: create.place.clone(),
+        state,
+        updated,
+        seq,
+        bytes: batch.bytes() as u64,
+        epoch,
+        owned: holding == Holding::Held && now.is_within(now.run, until),
+    })
+}
+
+/// Writes the records of a batch behind a place in a log.
+pub(super) fn write_entries(
+    connection: &Connection,
+    task: TaskRef,
+    after: Seq,
+    batch: &Batch,
+) -> Result<(), Fault> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO events (task, seq, kind, event, message) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    let mut seq = after;
+    for record in batch.records() {
+        seq = seq.next();
+        let message = record.message.as_ref().map(|message| text(message.json())).transpose()?;
+        statement.execute((
+            task.0,
+            integer(seq.0),
+            record.kind as i64,
+            text(record.event.json())?,
+            message,
+        ))?;
+    }
+    Ok(())
+}
+
+/// Keeps a snapshot in place of an older one.
+pub(super) fn write_snapshot(
+    connection: &Connection,
+    task: TaskRef,
+    snapshot: &Snapshot,
+) -> Result<(), Fault> {
+    connection
+        .prepare_cached(
+            "INSERT INTO snapshots (key, seq, task, history, artifacts) \
+             VALUES (?1, ?2, ?3, ?4, ?5) \
+             ON CONFLICT DO UPDATE SET seq = excluded.seq, task = excluded.task, \
+             history = excluded.history, artifacts = excluded.artifacts",
+        )?
+        .execute((
+            task.0,
+            integer(snapshot.seq.0),
+            text(&snapshot.task)?,
+            text(&snapshot.history)?,
+            text(&snapshot.artifacts)?,
+        ))?;
+    Ok(())
+}
+
+fn text(json: &[u8]) -> Result<&str, Fault> {
+    std::str::from_utf8(json).map_err(|error| Fault::spoilt(error.to_string()))
+}

@@ -1,0 +1,180 @@
+//! From rows to what the contract speaks of. Rows are not trusted: whoever can write to the
+//! file can write nonsense.
+
+use bytes::Bytes;
+use nuncio_protocol::{
+    ids::{ContextId, TaskId},
+    json,
+    state::TaskState,
+    time::Timestamp,
+};
+use nuncio_tasks::{
+    log::{Entry, Kind, Record, Seq},
+    scope::{Name, Place, Scope},
+    store::{Epoch, Head, TaskRef},
+};
+use rusqlite::{Connection, Row, types::ValueRef};
+
+use super::{clock::Moment, fault::Fault};
+
+/// Selects tasks for [`Stored::read`].
+macro_rules! select_tasks {
+    ($rest:literal) => {
+        concat!(
+            "SELECT t.key, t.id, t.context, n.name, p.agent, p.caller, t.state, t.updated, \
+             t.updated_nanos, t.seq, t.bytes, t.epoch, t.lease, t.lease_run, t.lease_until, \
+             t.tenant, t.place, t.abandoned, t.webhooks, t.wake_at \
+             FROM tasks t JOIN places p ON p.key = t.place JOIN tenants n ON n.key = t.tenant ",
+            $rest
+        )
+    };
+}
+pub(super) use select_tasks;
+
+/// Who has a task. Numbers are those in the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holding {
+    /// Nobody has it, and nobody needs to.
+    Free = 0,
+    /// Somebody has it, or is gone with it.
+    Held = 1,
+    /// Somebody gave it back.
+    Released = 2,
+    /// Nobody has it, although the agent has the turn.
+    Wanted = 3,
+}
+
+/// A task as its row has it.
+#[derive(Debug)]
+pub(super) struct Stored {
+    pub(super) head: Head,
+    pub(super) tenant: i64,
+    pub(super) place: i64,
+    pub(super) holding: Holding,
+    pub(super) abandoned: u32,
+    pub(super) webhooks: i64,
+    pub(super) wake_at: Option<i64>,
+}
+
+impl Stored {
+    pub(super) fn by_key(
+        connection: &Connection,
+        task: TaskRef,
+        now: &Moment,
+    ) -> Result<Option<Self>, Fault> {
+        let mut statement = connection.prepare_cached(select_tasks!("WHERE t.key = ?1"))?;
+        let mut rows = statement.query((task.0,))?;
+        rows.next()?.map(|row| Self::read(row, now)).transpose()
+    }
+
+    /// Finds a task within a scope; outside it there is nothing.
+    pub(super) fn find(
+        connection: &Connection,
+        scope: &Scope,
+        id: &TaskId,
+        now: &Moment,
+    ) -> Result<Option<Self>, Fault> {
+        let sql = select_tasks!("WHERE t.id = ?1 AND n.name = ?2");
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut rows = statement.query((id.as_str(), scope.tenant.as_str()))?;
+        let stored = rows.next()?.map(|row| Self::read(row, now)).transpose()?;
+        Ok(stored.filter(|stored| scope.sees(&stored.head.place)))
+    }
+
+    pub(super) fn read(row: &Row<'_>, now: &Moment) -> Result<Self, Fault> {
+        let holding = match row.get(12)? {
+            0 => Holding::Free,
+            1 => Holding::Held,
+            2 => Holding::Released,
+            3 => Holding::Wanted,
+            number => return Err(Fault::spoilt(format!("{number} is no state of a lease"))),
+        };
+        let head = Head {
+            reference: TaskRef(row.get(0)?),
+            id: parse(row, 1, TaskId::parse)?,
+            context: parse(row, 2, ContextId::parse)?,
+            place: Place {
+                tenant: parse(row, 3, Name::parse)?,
+                agent: parse(row, 4, Name::parse)?,
+                caller: parse(row, 5, Name::parse)?,
+            },
+            state: state(row.get(6)?)?,
+            updated: moment(row.get(7)?, row.get(8)?)?,
+            seq: Seq(natural(row, 9)?),
+            bytes: natural(row, 10)?,
+            epoch: Epoch(natural(row, 11)?),
+            owned: holding == Holding::Held && now.is_within(row.get(13)?, row.get(14)?),
+        };
+        Ok(Self {
+            head,
+            tenant: row.get(15)?,
+            place: row.get(16)?,
+            holding,
+            abandoned: row.get(17)?,
+            webhooks: row.get(18)?,
+            wake_at: row.get(19)?,
+        })
+    }
+}
+
+/// Reads an entry from `seq, kind, event, message` at the start of a row.
+pub(super) fn entry(row: &Row<'_>) -> Result<Entry, Fault> {
+    let kind: i64 = row.get(1)?;
+    let kind = Kind::from_number(kind)
+        .ok_or_else(|| Fault::spoilt(format!("{kind} is no kind of entry")))?;
+    let message = match row.get_ref(3)? {
+        ValueRef::Null => None,
+        _ => Some(json::Shared::from_json(text(row, 3)?)),
+    };
+    let event = json::Shared::from_json(text(row, 2)?);
+    Ok(Entry { seq: Seq(natural(row, 0)?), record: Record { kind, event, message } })
+}
+
+/// Copies a text; nothing if there is none.
+pub(super) fn text(row: &Row<'_>, column: usize) -> Result<Bytes, Fault> {
+    match row.get_ref(column)? {
+        ValueRef::Text(text) => Ok(Bytes::copy_from_slice(text)),
+        ValueRef::Null => Ok(Bytes::new()),
+        other => Err(Fault::spoilt(format!("a text was expected, not {}", other.data_type()))),
+    }
+}
+
+/// Reads a name or an identifier.
+pub(super) fn parse<T, E: std::fmt::Display>(
+    row: &Row<'_>,
+    column: usize,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, Fault> {
+    let text = row.get_ref(column)?.as_str().map_err(|error| Fault::spoilt(error.to_string()))?;
+    parse(text).map_err(|error| Fault::spoilt(error.to_string()))
+}
+
+pub(super) fn natural(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| Fault::spoilt(format!("{number} is negative")))
+}
+
+/// Writes a number that is never so large: it counts what was written one by one.
+pub(super) fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(super) fn state(number: i32) -> Result<TaskState, Fault> {
+    TaskState::from_number(number)
+        .ok_or_else(|| Fault::spoilt(format!("{number} is no state of a task")))
+}
+
+/// Puts a moment together from microseconds and the nanoseconds beyond.
+pub(super) fn moment(micros: i64, nanos: i32) -> Result<Timestamp, Fault> {
+    // The remainder is below a million, so a thousand times it fits.
+    let below_a_second = i32::try_from(micros.rem_euclid(1_000_000)).unwrap_or_default() * 1000;
+    below_a_second
+        .checked_add(nanos)
+        .and_then(|nanos| Timestamp::from_parts(micros.div_euclid(1_000_000), nanos))
+        .ok_or_else(|| Fault::spoilt(format!("{micros} microseconds are on no calendar")))
+}
+
+/// The part of a moment that microseconds leave out.
+pub(super) fn nanos_beyond(moment: Timestamp) -> i32 {
+    moment.to_parts().1 % 1000
+}

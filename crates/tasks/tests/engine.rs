@@ -1,0 +1,566 @@
+//! What callers and agents can rely on, over the in-memory store.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::StreamExt as _;
+use nuncio_protocol::{
+    error::{Error, ErrorKind},
+    ids::{ArtifactId, ContextId, TaskId},
+    message::{Message, Part},
+    operation::{
+        CancelTaskRequest, GetTaskRequest, ListTasksRequest, SendMessageConfiguration,
+        SendMessageRequest, SubscribeToTaskRequest,
+    },
+    service::Events,
+    state::TaskState,
+    task::{Artifact, StreamResponse, Task},
+};
+use nuncio_tasks::{
+    agent::{Agent, Cause, Conduct, Failure, Interrupted, Turn},
+    engine::{Call, Settings, Tasks},
+    memory::MemoryStore,
+    output::{Chunk, Output},
+    scope::{Name, Place},
+    store::{Store, Wake},
+};
+use tokio::sync::Notify;
+
+/// An agent made of a function, with a gate that holds it where the test wants it.
+struct Scripted {
+    conduct: Conduct,
+    gate: Arc<Notify>,
+    runs: Arc<AtomicUsize>,
+}
+
+impl Agent for Scripted {
+    async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
+        self.runs.fetch_add(1, Ordering::SeqCst);
+        let text = turn.message.text();
+        if turn.cause == Cause::WakeUp {
+            output.working("woken").await?;
+            return Ok(());
+        }
+        match text.as_str() {
+            "echo" => output.text("echo").await?,
+            "wait" => {
+                output.working("waiting").await?;
+                self.gate.notified().await;
+                output.text("waited").await?;
+            }
+            "ask" => output.ask("which one?").await?,
+            "chunks" => chunks(&output).await?,
+            "fail" => return Err(Failure::new("no")),
+            "secret" => return Err(std::io::Error::other("/etc/passwd").into()),
+            "panic" => panic!("on purpose"),
+            "listen" => {
+                output.ask("go on").await?;
+                output.text(turn.input().await.text()).await?;
+            }
+            "wake" => {
+                output.ask("later").await?;
+                output.wake(Wake::After(Duration::from_secs(3)));
+            }
+            "hang" => std::future::pending().await,
+            "after-end" => {
+                output.status(TaskState::Completed, None).await?;
+                assert!(output.text("too late").await.is_err());
+            }
+            _ => output.text(format!("heard {text}")).await?,
+        }
+        Ok(())
+    }
+
+    fn conduct(&self) -> Conduct {
+        self.conduct
+    }
+}
+
+async fn chunks(output: &Output) -> Result<(), nuncio_tasks::output::Error> {
+    let artifact =
+        |text: &str| Artifact::new(ArtifactId::parse("a").expect("an id"), vec![Part::text(text)]);
+    output.put(artifact("one"), Chunk { append: false, last: false }).await?;
+    output.put(artifact("two"), Chunk { append: true, last: false }).await?;
+    output.put(artifact("three"), Chunk { append: true, last: true }).await
+}
+
+struct House {
+    tasks: Tasks,
+    store: Arc<MemoryStore>,
+    gate: Arc<Notify>,
+    runs: Arc<AtomicUsize>,
+}
+
+fn house(change: impl FnOnce(&mut Conduct)) -> House {
+    house_on(Arc::default(), change)
+}
+
+fn house_on(store: Arc<MemoryStore>, change: impl FnOnce(&mut Conduct)) -> House {
+    let mut conduct = Conduct::default();
+    change(&mut conduct);
+    let (gate, runs) = (Arc::default(), Arc::default());
+    let agent = Scripted { conduct, gate: Arc::clone(&gate), runs: Arc::clone(&runs) };
+    let store_for_engine: Arc<dyn Store> = store.clone();
+    let tasks = Tasks::builder(store_for_engine).agent(name("scripted"), agent).start();
+    House { tasks, store, gate, runs }
+}
+
+fn name(text: &str) -> Name {
+    Name::parse(text).expect("a name")
+}
+
+fn call_of(caller: &str) -> Call {
+    Call::new(Place { tenant: name("acme"), agent: name("scripted"), caller: name(caller) })
+}
+
+fn call() -> Call {
+    call_of("ann")
+}
+
+fn keyed(key: &str) -> Call {
+    Call { key: Some(key.to_owned()), ..call() }
+}
+
+fn say(text: &str) -> SendMessageRequest {
+    SendMessageRequest::new(Message::user(text))
+}
+
+fn say_to(task: &Task, text: &str) -> SendMessageRequest {
+    let mut request = say(text);
+    request.message.task_id = Some(task.id.clone());
+    request
+}
+
+fn at_once(mut request: SendMessageRequest) -> SendMessageRequest {
+    request.configuration =
+        Some(SendMessageConfiguration { return_immediately: true, ..Default::default() });
+    request
+}
+
+fn get(task: &TaskId) -> GetTaskRequest {
+    GetTaskRequest { tenant: None, id: task.clone(), history_length: None }
+}
+
+fn cancel(task: &TaskId) -> CancelTaskRequest {
+    CancelTaskRequest { tenant: None, id: task.clone(), metadata: None }
+}
+
+fn subscribe(task: &TaskId) -> SubscribeToTaskRequest {
+    SubscribeToTaskRequest { tenant: None, id: task.clone() }
+}
+
+async fn all(events: Events) -> Vec<(u64, StreamResponse)> {
+    let items: Vec<_> = events.collect().await;
+    let read = |item: Result<nuncio_protocol::service::Event, Error>| {
+        let event = item.expect("an event");
+        let response = event.response.value().expect("readable").clone();
+        (event.seq.expect("a seq"), response)
+    };
+    items.into_iter().map(read).collect()
+}
+
+#[track_caller]
+fn check_error<T: std::fmt::Debug>(result: Result<T, Error>, kind: ErrorKind) {
+    assert_eq!(result.expect_err("an error").kind(), kind);
+}
+
+fn texts(task: &Task) -> Vec<String> {
+    task.artifacts.iter().map(Artifact::text).collect()
+}
+
+#[tokio::test]
+async fn a_message_becomes_a_completed_task() {
+    let house = house(|_| {});
+    let task = house.tasks.send(&call(), say("echo")).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Completed);
+    assert_eq!(texts(&task), ["echo"]);
+    assert_eq!(task.history.len(), 1);
+    assert_eq!(house.tasks.get(&call(), get(&task.id)).await.unwrap(), task);
+}
+
+#[tokio::test]
+async fn an_early_turn_gives_the_same_task() {
+    let house = house(|conduct| conduct.begins_early = true);
+    let task = house.tasks.send(&call(), say("echo")).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Completed);
+    assert_eq!(texts(&task), ["echo"]);
+    assert_eq!(house.tasks.get(&call(), get(&task.id)).await.unwrap(), task);
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap();
+    let done = house.tasks.send(&call(), say_to(&asked, "this")).await.unwrap();
+    assert_eq!(texts(&done), ["heard this"]);
+}
+
+#[tokio::test]
+async fn a_stream_begins_with_the_task_and_ends_with_its_end() {
+    let house = house(|_| {});
+    let events = all(house.tasks.stream(&call(), say("chunks")).await.unwrap()).await;
+    let seqs: Vec<u64> = events.iter().map(|(seq, _)| *seq).collect();
+    assert_eq!(seqs, [1, 2, 3, 4, 5]);
+    assert!(matches!(&events[0].1, StreamResponse::Task(task) if task.history.len() == 1));
+    assert_eq!(events[4].1.state(), Some(TaskState::Completed));
+}
+
+#[tokio::test]
+async fn chunks_are_merged_in_the_task() {
+    let house = house(|_| {});
+    let task = house.tasks.send(&call(), say("chunks")).await.unwrap();
+    assert_eq!(texts(&task), ["one\ntwo\nthree"]);
+}
+
+#[tokio::test]
+async fn return_immediately_answers_with_the_submitted_task() {
+    let house = house(|_| {});
+    let task = house.tasks.send(&call(), at_once(say("wait"))).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Submitted);
+    house.gate.notify_one();
+    let events = house.tasks.subscribe(&call(), subscribe(&task.id)).await.unwrap();
+    let last = all(events).await.pop().unwrap();
+    assert_eq!(last.1.state(), Some(TaskState::Completed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_over_its_limit_answers_with_the_live_task() {
+    let house = house(|_| {});
+    let task = house.tasks.send(&call(), say("hang")).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Submitted);
+}
+
+#[tokio::test]
+async fn a_question_is_answered_and_the_history_keeps_the_order() {
+    let house = house(|_| {});
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap();
+    assert_eq!(asked.status.state, TaskState::InputRequired);
+    let done = house.tasks.send(&call(), say_to(&asked, "this")).await.unwrap();
+    assert_eq!(done.status.state, TaskState::Completed);
+    let said: Vec<String> = done.history.iter().map(Message::text).collect();
+    assert_eq!(said, ["ask", "which one?", "this"]);
+    assert_eq!(done.context_id, asked.context_id);
+}
+
+#[tokio::test]
+async fn a_stream_of_an_answer_begins_with_the_task_as_of_the_answer() {
+    let house = house(|_| {});
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap();
+    let events = all(house.tasks.stream(&call(), say_to(&asked, "this")).await.unwrap()).await;
+    let seqs: Vec<u64> = events.iter().map(|(seq, _)| *seq).collect();
+    assert_eq!(seqs, [3, 4, 5]);
+    assert!(matches!(&events[0].1, StreamResponse::Task(task) if task.history.len() == 3));
+}
+
+#[tokio::test]
+async fn a_stream_ends_where_input_is_required_but_a_subscription_goes_on() {
+    let house = house(|_| {});
+    let events = all(house.tasks.stream(&call(), say("ask")).await.unwrap()).await;
+    assert_eq!(events.last().unwrap().1.state(), Some(TaskState::InputRequired));
+    let StreamResponse::Task(task) = &events[0].1 else { panic!("no task") };
+    let subscription = house.tasks.subscribe(&call(), subscribe(&task.id)).await.unwrap();
+    house.tasks.send(&call(), say_to(task, "this")).await.unwrap();
+    let seqs: Vec<u64> = all(subscription).await.into_iter().map(|(seq, _)| seq).collect();
+    assert_eq!(seqs, [2, 3, 4, 5]);
+}
+
+#[tokio::test]
+async fn a_returning_reader_misses_nothing_and_gets_nothing_twice() {
+    let house = house(|_| {});
+    let task = house.tasks.send(&call(), say("chunks")).await.unwrap();
+    for seen in 0..=5 {
+        let returning = Call { last_event: Some(seen), ..call() };
+        let events = house.tasks.subscribe(&returning, subscribe(&task.id)).await.unwrap();
+        let events = all(events).await;
+        let seqs: Vec<u64> = events.iter().map(|(seq, _)| *seq).collect();
+        assert_eq!(seqs, (seen.max(1)..=5).collect::<Vec<_>>(), "after {seen}");
+        assert!(matches!(&events[0].1, StreamResponse::Task(_)));
+    }
+    let ahead = Call { last_event: Some(6), ..call() };
+    check_error(
+        house.tasks.subscribe(&ahead, subscribe(&task.id)).await.map(|_| ()),
+        ErrorKind::InvalidParams,
+    );
+}
+
+#[tokio::test]
+async fn the_task_as_of_an_event_is_what_the_events_up_to_it_make() {
+    let house = house(|_| {});
+    let task = house.tasks.send(&call(), say("chunks")).await.unwrap();
+    let returning = Call { last_event: Some(3), ..call() };
+    let events = all(house.tasks.subscribe(&returning, subscribe(&task.id)).await.unwrap()).await;
+    let StreamResponse::Task(then) = &events[0].1 else { panic!("no task") };
+    assert_eq!(texts(then), ["one\ntwo"]);
+    assert_eq!(then.status.state, TaskState::Submitted);
+}
+
+#[tokio::test]
+async fn all_subscribers_share_one_text_of_an_event() {
+    let house = house(|_| {});
+    let task = house.tasks.send(&call(), at_once(say("wait"))).await.unwrap();
+    let mut streams = Vec::new();
+    for _ in 0..10 {
+        streams.push(house.tasks.subscribe(&call(), subscribe(&task.id)).await.unwrap());
+    }
+    house.gate.notify_one();
+    let mut texts = Vec::new();
+    for stream in streams {
+        let last = stream.collect::<Vec<_>>().await.pop().unwrap().unwrap();
+        texts.push(last.response.json().as_ptr());
+    }
+    texts.dedup();
+    assert_eq!(texts.len(), 1);
+}
+
+#[tokio::test]
+async fn subscribing_to_an_ended_task_is_refused_without_a_place() {
+    let house = house(|_| {});
+    let task = house.tasks.send(&call(), say("echo")).await.unwrap();
+    check_error(
+        house.tasks.subscribe(&call(), subscribe(&task.id)).await.map(|_| ()),
+        ErrorKind::UnsupportedOperation,
+    );
+}
+
+#[tokio::test]
+async fn a_cancel_reaches_the_work_and_ends_it() {
+    let house = house(|_| {});
+    let task = house.tasks.send(&call(), at_once(say("hang"))).await.unwrap();
+    let cancelled = house.tasks.cancel(&call(), cancel(&task.id)).await.unwrap();
+    assert_eq!(cancelled.status.state, TaskState::Canceled);
+    check_error(house.tasks.cancel(&call(), cancel(&task.id)).await, ErrorKind::TaskNotCancelable);
+}
+
+#[tokio::test]
+async fn a_cancel_ends_a_task_that_waits_for_its_caller() {
+    let house = house(|_| {});
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap();
+    let cancelled = house.tasks.cancel(&call(), cancel(&asked.id)).await.unwrap();
+    assert_eq!(cancelled.status.state, TaskState::Canceled);
+    check_error(
+        house.tasks.send(&call(), say_to(&asked, "this")).await,
+        ErrorKind::UnsupportedOperation,
+    );
+}
+
+#[tokio::test]
+async fn a_failure_is_told_but_not_what_only_the_log_should_know() {
+    let house = house(|_| {});
+    let failed = house.tasks.send(&call(), say("fail")).await.unwrap();
+    assert_eq!(failed.status.state, TaskState::Failed);
+    assert_eq!(failed.status.message.unwrap().text(), "no");
+    let failed = house.tasks.send(&call(), say("secret")).await.unwrap();
+    assert_eq!(failed.status.message.unwrap().text(), "the agent failed");
+}
+
+/// R25: whatever an agent does, its task fails or the event is refused, and the rest goes on.
+#[tokio::test]
+async fn r25_a_misbehaving_agent_harms_nobody() {
+    let house = house(|_| {});
+    let failed = house.tasks.send(&call(), say("panic")).await.unwrap();
+    assert_eq!(failed.status.state, TaskState::Failed);
+    let done = house.tasks.send(&call(), say("after-end")).await.unwrap();
+    assert_eq!(done.status.state, TaskState::Completed);
+    assert_eq!(house.tasks.refusals().after_end, 1);
+    let task = house.tasks.send(&call(), say("echo")).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Completed);
+}
+
+#[tokio::test]
+async fn what_is_not_yours_is_not_there() {
+    let house = house(|_| {});
+    let task = house.tasks.send(&call(), say("ask")).await.unwrap();
+    let unknown = TaskId::parse("nothing").unwrap();
+    let bob = call_of("bob");
+    for id in [&task.id, &unknown] {
+        check_error(house.tasks.get(&bob, get(id)).await, ErrorKind::TaskNotFound);
+        check_error(house.tasks.cancel(&bob, cancel(id)).await, ErrorKind::TaskNotFound);
+        let subscribed = house.tasks.subscribe(&bob, subscribe(id)).await;
+        check_error(subscribed.map(|_| ()), ErrorKind::TaskNotFound);
+        let mut request = say("mine now");
+        request.message.task_id = Some(id.clone());
+        check_error(house.tasks.send(&bob, request).await, ErrorKind::TaskNotFound);
+    }
+    let list = house.tasks.list(&bob, ListTasksRequest::default()).await.unwrap();
+    assert_eq!((list.tasks.len(), list.total_size), (0, 0));
+}
+
+#[tokio::test]
+async fn the_rules_about_contexts_hold() {
+    let house = house(|_| {});
+    let mut request = say("ask");
+    request.message.context_id = Some(ContextId::parse("mine").unwrap());
+    let task = house.tasks.send(&call(), request.clone()).await.unwrap();
+    assert_eq!(task.context_id.as_ref().unwrap().as_str(), "mine");
+    check_error(house.tasks.send(&call_of("bob"), request).await, ErrorKind::InvalidParams);
+    let mut wrong = say_to(&task, "this");
+    wrong.message.context_id = Some(ContextId::parse("other").unwrap());
+    check_error(house.tasks.send(&call(), wrong).await, ErrorKind::InvalidParams);
+}
+
+#[tokio::test]
+async fn a_message_to_running_work_is_refused_unless_the_agent_listens() {
+    let house = house(|_| {});
+    let task = house.tasks.send(&call(), at_once(say("hang"))).await.unwrap();
+    check_error(
+        house.tasks.send(&call(), say_to(&task, "hello")).await,
+        ErrorKind::UnsupportedOperation,
+    );
+}
+
+#[tokio::test]
+async fn a_listening_agent_hears_what_is_said_while_it_works() {
+    let house = house(|conduct| conduct.listens = true);
+    let events = house.tasks.stream(&call(), say("listen")).await.unwrap();
+    let asked = all(events).await;
+    let StreamResponse::Task(task) = &asked[0].1 else { panic!("no task") };
+    let done = house.tasks.send(&call(), say_to(task, "hello")).await.unwrap();
+    assert_eq!(done.status.state, TaskState::Completed);
+    assert_eq!(texts(&done), ["hello"]);
+    assert_eq!(house.runs.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn the_same_keyed_message_runs_once() {
+    let house = house(|_| {});
+    let request = say("echo");
+    let sends = (0..100).map(|_| {
+        let (tasks, request) = (house.tasks.clone(), request.clone());
+        tokio::spawn(async move { tasks.send(&keyed("k"), request).await.unwrap().id })
+    });
+    let mut ids = Vec::new();
+    for send in sends.collect::<Vec<_>>() {
+        ids.push(send.await.unwrap());
+    }
+    ids.dedup();
+    assert_eq!(ids.len(), 1);
+    assert_eq!(house.runs.load(Ordering::SeqCst), 1);
+    check_error(house.tasks.send(&keyed("k"), say("ask")).await, ErrorKind::InvalidParams);
+    check_error(house.tasks.send(&keyed(""), say("ask")).await, ErrorKind::InvalidParams);
+}
+
+#[tokio::test]
+async fn a_keyed_answer_is_taken_once_also_after_the_end() {
+    let house = house(|_| {});
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap();
+    let answer = say_to(&asked, "this");
+    let first = house.tasks.send(&keyed("a"), answer.clone()).await.unwrap();
+    let again = house.tasks.send(&keyed("a"), answer).await.unwrap();
+    assert_eq!(first, again);
+    assert_eq!(house.runs.load(Ordering::SeqCst), 2);
+    check_error(
+        house.tasks.send(&keyed("b"), say_to(&asked, "more")).await,
+        ErrorKind::UnsupportedOperation,
+    );
+}
+
+#[tokio::test]
+async fn a_bare_message_id_dedupes_only_where_the_agent_says_so() {
+    let request = say("echo");
+    let plain = house(|_| {});
+    let first = plain.tasks.send(&call(), request.clone()).await.unwrap();
+    let second = plain.tasks.send(&call(), request.clone()).await.unwrap();
+    assert_ne!(first.id, second.id);
+    let deduping = house(|conduct| conduct.dedupes_by_message_id = true);
+    let first = deduping.tasks.send(&call(), request.clone()).await.unwrap();
+    let second = deduping.tasks.send(&call(), request).await.unwrap();
+    assert_eq!(first.id, second.id);
+}
+
+#[tokio::test]
+async fn a_list_is_paged_and_leaves_artifacts_out_unless_asked() {
+    let house = house(|_| {});
+    for _ in 0..7 {
+        house.tasks.send(&call(), say("echo")).await.unwrap();
+    }
+    let mut seen = Vec::new();
+    let mut token = String::new();
+    loop {
+        let request = ListTasksRequest {
+            page_size: Some(3),
+            page_token: token,
+            history_length: Some(0),
+            ..Default::default()
+        };
+        let page = house.tasks.list(&call(), request).await.unwrap();
+        assert_eq!(page.total_size, 7);
+        for task in page.tasks {
+            assert!(task.artifacts.is_empty() && task.history.is_empty());
+            seen.push(task.id);
+        }
+        token = page.next_page_token;
+        if token.is_empty() {
+            break;
+        }
+    }
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 7);
+    let request = ListTasksRequest { page_token: "forged".to_owned(), ..Default::default() };
+    check_error(house.tasks.list(&call(), request).await, ErrorKind::InvalidParams);
+}
+
+#[tokio::test]
+async fn history_is_cut_to_the_newest() {
+    let house = house(|_| {});
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap();
+    let done = house.tasks.send(&call(), say_to(&asked, "this")).await.unwrap();
+    let request = GetTaskRequest { history_length: Some(1), ..get(&done.id) };
+    let cut = house.tasks.get(&call(), request).await.unwrap();
+    assert_eq!(cut.history.iter().map(Message::text).collect::<Vec<_>>(), ["this"]);
+}
+
+/// G7: what a dead process has left is failed, run again or gone on with, as its agent says.
+#[tokio::test(start_paused = true)]
+async fn abandoned_work_is_taken_over_as_the_agent_says() {
+    for (interrupted, state) in [
+        (Interrupted::Fail, TaskState::Failed),
+        (Interrupted::Retry, TaskState::Completed),
+        (Interrupted::Resume, TaskState::Completed),
+    ] {
+        let first = house(|conduct| conduct.interrupted = interrupted);
+        let task = first.tasks.send(&call(), at_once(say("wait"))).await.unwrap();
+        first.tasks.stop(Duration::ZERO).await;
+        let second =
+            house_on(Arc::clone(&first.store), |conduct| conduct.interrupted = interrupted);
+        second.gate.notify_one();
+        let mut events = match second.tasks.subscribe(&call(), subscribe(&task.id)).await {
+            Ok(events) => events,
+            // It was quick.
+            Err(_) => Box::pin(futures_util::stream::empty()),
+        };
+        while events.next().await.is_some() {}
+        let settled = second.tasks.get(&call(), get(&task.id)).await.unwrap();
+        assert_eq!(settled.status.state, state, "{interrupted:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_is_woken_when_its_agent_asked_for_it() {
+    let house = house(|_| {});
+    let task = house.tasks.send(&call(), say("wake")).await.unwrap();
+    let subscription = house.tasks.subscribe(&call(), subscribe(&task.id)).await.unwrap();
+    all(subscription).await;
+    let woken = house.tasks.get(&call(), get(&task.id)).await.unwrap();
+    assert_eq!(woken.status.state, TaskState::Completed);
+    assert_eq!(house.runs.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn too_large_an_event_is_refused_and_the_task_unharmed() {
+    struct Loud;
+    impl Agent for Loud {
+        async fn run(&self, _: Turn, output: Output) -> Result<(), Failure> {
+            assert!(output.text("x".repeat(2_000)).await.is_err());
+            output.text("fits").await?;
+            Ok(())
+        }
+    }
+    let mut settings = Settings::default();
+    settings.limits.event_bytes = 1_000;
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let tasks = Tasks::builder(store).agent(name("scripted"), Loud).settings(settings).start();
+    let task = tasks.send(&call(), say("echo")).await.unwrap();
+    assert_eq!(texts(&task), ["fits"]);
+    assert_eq!(tasks.refusals().too_large, 1);
+}
