@@ -2,7 +2,7 @@
 
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
-    json::{Object, Raw, Shared},
+    json::{self, Object, Raw, Shared},
     message::Message,
     state::{IllegalTransition, TaskState},
     task::{StreamResponse, Task, TaskStatus, TaskStatusUpdateEvent},
@@ -104,8 +104,7 @@ impl Batch {
 
     /// Adds what the agent says.
     pub fn output(&mut self, event: Shared<StreamResponse>) -> Result<(), Refused> {
-        let response =
-            event.value().map_err(|error| Refused::Unreadable { what: error.to_string() })?;
+        let response = event.value().map_err(|error| unreadable(&error))?;
         let (task, context) = match response {
             StreamResponse::StatusUpdate(update) => (&update.task_id, &update.context_id),
             StreamResponse::ArtifactUpdate(update) => (&update.task_id, &update.context_id),
@@ -151,23 +150,26 @@ impl Batch {
         self.output(Shared::new(StreamResponse::StatusUpdate(self.update(status, None))))
     }
 
-    /// Returns the same records for a task that turns out to be in another state.
+    /// Returns the same records for a task that turns out to be in another state. Signals say
+    /// that state then.
     pub fn rebase(&self, from: TaskState) -> Result<Self, Refused> {
         let mut batch = Self::follow(self.task.clone(), self.context.clone(), from);
-        for record in &self.records {
-            if batch.to.is_terminal() {
-                return Err(Refused::AfterEnd(batch.to));
-            }
-            let state = match record.event.value() {
-                Ok(event) if record.kind == Kind::Output => event.state(),
+        for Record { kind, event, message } in &self.records {
+            let response = event.value().map_err(|error| unreadable(&error))?;
+            let at = match response {
+                StreamResponse::StatusUpdate(update) => update.status.timestamp,
                 _ => None,
             };
-            if let Some(state) = state {
-                batch.to = batch.to.advance(state)?.to();
+            let at = at.or(self.updated);
+            match (kind, at, message) {
+                (Kind::Input, Some(at), Some(message)) => {
+                    batch
+                        .input(message.value().map_err(|error| unreadable(&error))?.clone(), at)?;
+                }
+                (Kind::Cancel, Some(at), _) => batch.cancel(at)?,
+                _ => batch.output(event.clone())?,
             }
-            batch.push(record.clone());
         }
-        batch.updated = self.updated;
         Ok(batch)
     }
 
@@ -248,9 +250,306 @@ impl Batch {
     }
 }
 
+fn unreadable(error: &json::Error) -> Refused {
+    Refused::Unreadable { what: error.to_string() }
+}
+
 fn check_name(member: &'static str, found: &str, expected: &str) -> Result<(), Refused> {
     if found == expected {
         return Ok(());
     }
     Err(Refused::Foreign { member, found: found.to_owned(), expected: expected.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use nuncio_protocol::{
+        ids::ArtifactId,
+        message::Part,
+        task::{Artifact, TaskArtifactUpdateEvent},
+    };
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::log::{Entry, Folded, Seq};
+
+    fn task_id() -> TaskId {
+        TaskId::parse("task").expect("a short text is an identifier")
+    }
+
+    fn context_id() -> ContextId {
+        ContextId::parse("context").expect("a short text is an identifier")
+    }
+
+    fn moment(seconds: i64) -> Timestamp {
+        Timestamp::from_parts(seconds, 0).expect("on the calendar")
+    }
+
+    fn opened(state: TaskState) -> Task {
+        let mut task = Task::new(task_id(), context_id(), TaskStatus::new(state, moment(0)));
+        task.history.push(Message::user("hello"));
+        task
+    }
+
+    fn follow(from: TaskState) -> Batch {
+        Batch::follow(task_id(), context_id(), from)
+    }
+
+    fn status(task: &str, context: &str, state: TaskState) -> Shared<StreamResponse> {
+        Shared::new(StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
+            task_id: TaskId::parse(task).expect("a short text is an identifier"),
+            context_id: ContextId::parse(context).expect("a short text is an identifier"),
+            status: TaskStatus::new(state, moment(1)),
+            metadata: None,
+        }))
+    }
+
+    fn artifact(task: &str, context: &str) -> Shared<StreamResponse> {
+        let id = ArtifactId::parse("a").expect("a short text is an identifier");
+        Shared::new(StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+            task_id: TaskId::parse(task).expect("a short text is an identifier"),
+            context_id: ContextId::parse(context).expect("a short text is an identifier"),
+            artifact: Artifact::new(id, vec![Part::text("text")]),
+            append: false,
+            last_chunk: true,
+            metadata: None,
+        }))
+    }
+
+    #[track_caller]
+    fn refuses(from: TaskState, event: Shared<StreamResponse>, expected: &Refused) {
+        let mut batch = follow(from);
+        assert_eq!(batch.output(event), Err(expected.clone()));
+        assert!(batch.is_empty(), "what is refused leaves nothing");
+        assert_eq!((batch.to(), batch.bytes(), batch.updated()), (from, 0, None));
+    }
+
+    #[test]
+    fn nothing_follows_a_terminal_state() {
+        for state in TaskState::ALL.iter().copied().filter(|state| state.is_terminal()) {
+            let ended = Refused::AfterEnd(state);
+            refuses(state, artifact("task", "context"), &ended);
+            refuses(state, status("task", "context", TaskState::Working), &ended);
+            let mut batch = follow(state);
+            assert_eq!(batch.input(Message::user("late"), moment(1)), Err(ended.clone()));
+            assert_eq!(batch.cancel(moment(1)), Err(ended.clone()));
+            assert!(batch.is_empty());
+
+            let mut batch = follow(TaskState::Working);
+            batch.status(state, None, moment(1)).unwrap();
+            assert_eq!(batch.output(artifact("task", "context")), Err(ended.clone()));
+            assert_eq!(batch.cancel(moment(1)), Err(ended));
+            assert_eq!((batch.records().len(), batch.to()), (1, state));
+        }
+    }
+
+    #[test]
+    fn an_illegal_change_is_refused() {
+        let (from, to) = (TaskState::Working, TaskState::Submitted);
+        let illegal = Refused::Illegal(IllegalTransition { from, to });
+        refuses(from, status("task", "context", to), &illegal);
+        let unspecified = TaskState::Unspecified;
+        let illegal = IllegalTransition { from: unspecified, to: unspecified };
+        let opening = Batch::open(opened(unspecified), context_id());
+        assert_eq!(opening.unwrap_err(), Refused::Illegal(illegal));
+    }
+
+    #[test]
+    fn an_event_of_another_task_or_context_is_refused() {
+        let foreign = |member, expected: &str| Refused::Foreign {
+            member,
+            found: "other".to_owned(),
+            expected: expected.to_owned(),
+        };
+        for event in [status("other", "context", TaskState::Working), artifact("other", "context")]
+        {
+            refuses(TaskState::Working, event, &foreign("taskId", "task"));
+        }
+        for event in [status("task", "other", TaskState::Working), artifact("task", "other")] {
+            refuses(TaskState::Working, event, &foreign("contextId", "context"));
+        }
+    }
+
+    #[test]
+    fn only_updates_follow() {
+        let task = Shared::new(StreamResponse::Task(opened(TaskState::Working)));
+        refuses(TaskState::Working, task, &Refused::NotAnUpdate("task"));
+        let message = Shared::new(StreamResponse::Message(Message::agent("hello")));
+        refuses(TaskState::Working, message, &Refused::NotAnUpdate("message"));
+    }
+
+    #[test]
+    fn an_event_that_cannot_be_read_is_refused() {
+        let mut batch = follow(TaskState::Working);
+        let spoilt = Shared::from_json(Bytes::from_static(b"{\"statusUpdate\":"));
+        assert!(matches!(batch.output(spoilt), Err(Refused::Unreadable { .. })));
+        assert!(batch.is_empty());
+    }
+
+    #[test]
+    fn a_batch_opens_in_any_state_with_the_task_itself() {
+        for state in TaskState::ALL.iter().copied().skip(1) {
+            let batch = Batch::open(opened(state), context_id()).unwrap();
+            assert_eq!((batch.from(), batch.to()), (TaskState::Unspecified, state));
+            assert_eq!(batch.updated(), Some(moment(0)));
+            let [record] = batch.records() else { panic!("one record opens a task") };
+            assert_eq!((record.kind, &record.message), (Kind::Opened, &None));
+            assert_eq!(batch.bytes(), record.event.json().len());
+        }
+    }
+
+    #[test]
+    fn an_input_wakes_a_waiting_task_and_leaves_a_working_one_at_work() {
+        for (from, to) in [
+            (TaskState::InputRequired, TaskState::Working),
+            (TaskState::AuthRequired, TaskState::Working),
+            (TaskState::Working, TaskState::Working),
+            (TaskState::Submitted, TaskState::Submitted),
+        ] {
+            let mut batch = follow(from);
+            batch.input(Message::user("this"), moment(5)).unwrap();
+            assert_eq!((batch.to(), batch.updated()), (to, Some(moment(5))));
+            let [record] = batch.records() else { panic!("one record is one input") };
+            assert_eq!(record.kind, Kind::Input);
+            assert_eq!(record.event.value().unwrap().state(), Some(to), "readers see the state");
+            assert_eq!(record.message.as_ref().unwrap().value().unwrap().text(), "this");
+        }
+    }
+
+    #[test]
+    fn a_wish_to_cancel_changes_no_state_and_says_what_it_is() {
+        for from in [TaskState::Working, TaskState::InputRequired, TaskState::Submitted] {
+            let mut batch = follow(from);
+            batch.cancel(moment(5)).unwrap();
+            assert_eq!((batch.to(), batch.updated()), (from, Some(moment(5))));
+            let record = &batch.records()[0];
+            assert_eq!((record.kind, &record.message), (Kind::Cancel, &None));
+            let json = String::from_utf8_lossy(record.event.json());
+            assert!(json.contains(r#""metadata":{"cancelRequested":true}"#), "{json}");
+        }
+    }
+
+    #[test]
+    fn the_time_is_that_of_the_newest_status_that_has_one() {
+        let mut batch = follow(TaskState::Working);
+        batch.status(TaskState::Working, None, moment(9)).unwrap();
+        batch.status(TaskState::Working, None, moment(3)).unwrap();
+        batch.output(artifact("task", "context")).unwrap();
+        assert_eq!(batch.updated(), Some(moment(3)));
+        let mut timeless = TaskStatus::new(TaskState::Working, moment(0));
+        timeless.timestamp = None;
+        let event = StreamResponse::StatusUpdate(batch.update(timeless, None));
+        batch.output(Shared::new(event)).unwrap();
+        assert_eq!(batch.updated(), Some(moment(3)));
+    }
+
+    #[test]
+    fn bytes_are_those_of_all_records() {
+        let mut batch = follow(TaskState::Working);
+        batch.input(Message::user("żółć"), moment(1)).unwrap();
+        batch.output(artifact("task", "context")).unwrap();
+        let sum: usize = batch.records().iter().map(Record::bytes).sum();
+        assert_eq!(batch.bytes(), sum);
+        assert!(
+            sum > batch.records()[0].event.json().len() + batch.records()[1].event.json().len()
+        );
+    }
+
+    #[test]
+    fn outputs_are_rebased_as_far_as_the_rules_allow() {
+        let mut batch = follow(TaskState::InputRequired);
+        batch.output(artifact("task", "context")).unwrap();
+        batch.status(TaskState::Working, None, moment(2)).unwrap();
+        let rebased = batch.rebase(TaskState::Working).unwrap();
+        assert_eq!((rebased.from(), rebased.to()), (TaskState::Working, TaskState::Working));
+        assert_eq!(rebased.records(), batch.records());
+        assert_eq!((rebased.bytes(), rebased.updated()), (batch.bytes(), batch.updated()));
+
+        let ended = batch.rebase(TaskState::Canceled).unwrap_err();
+        assert_eq!(ended, Refused::AfterEnd(TaskState::Canceled));
+        let mut asks = follow(TaskState::Working);
+        asks.status(TaskState::InputRequired, None, moment(1)).unwrap();
+        let (from, to) = (TaskState::AuthRequired, TaskState::InputRequired);
+        let illegal = asks.rebase(from).unwrap_err();
+        assert_eq!(illegal, Refused::Illegal(IllegalTransition { from, to }));
+        let nothing = follow(TaskState::Working).rebase(TaskState::Canceled).unwrap();
+        assert!(nothing.is_empty());
+    }
+
+    #[test]
+    fn signals_are_rebased_to_say_the_state_they_find() {
+        let mut batch = follow(TaskState::Working);
+        batch.cancel(moment(5)).unwrap();
+        batch.input(Message::user("this"), moment(6)).unwrap();
+        let rebased = batch.rebase(TaskState::InputRequired).unwrap();
+        assert_eq!((rebased.to(), rebased.updated()), (TaskState::Working, Some(moment(6))));
+        let states: Vec<_> =
+            rebased.records().iter().map(|record| record.event.value().unwrap().state()).collect();
+        assert_eq!(states, [Some(TaskState::InputRequired), Some(TaskState::Working)]);
+        assert_eq!(rebased.records()[1].message, batch.records()[1].message);
+        let kinds: Vec<Kind> = rebased.records().iter().map(|record| record.kind).collect();
+        assert_eq!(kinds, [Kind::Cancel, Kind::Input]);
+    }
+
+    #[test]
+    fn an_opening_cannot_be_rebased() {
+        let batch = Batch::open(opened(TaskState::Working), context_id()).unwrap();
+        let refused = batch.rebase(TaskState::Working).unwrap_err();
+        assert_eq!(refused, Refused::NotAnUpdate("task"));
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Change {
+        Status(TaskState),
+        Artifact,
+        Input,
+        Cancel,
+    }
+
+    fn changes() -> impl Strategy<Value = Vec<Change>> {
+        let change = prop_oneof![
+            prop::sample::select(TaskState::ALL).prop_map(Change::Status),
+            Just(Change::Artifact),
+            Just(Change::Input),
+            Just(Change::Cancel),
+        ];
+        prop::collection::vec(change, 0..12)
+    }
+
+    /// Makes as many of the changes as the rules allow.
+    fn make(batch: &mut Batch, changes: &[Change]) {
+        for change in changes {
+            // What the rules do not allow is left out.
+            let _ = match change {
+                Change::Status(state) => batch.status(*state, None, moment(1)),
+                Change::Artifact => batch.output(artifact("task", "context")),
+                Change::Input => batch.input(Message::user("this"), moment(1)),
+                Change::Cancel => batch.cancel(moment(1)),
+            };
+        }
+    }
+
+    proptest! {
+        /// The state a batch promises is the one that its records fold to, also when the batch
+        /// was made for another.
+        #[test]
+        fn a_batch_ends_in_the_state_of_its_fold(
+            opening in prop::sample::select(&TaskState::ALL[1..]),
+            assumed in prop::sample::select(&TaskState::ALL[1..]),
+            later in changes(),
+        ) {
+            let opening = Batch::open(opened(opening), context_id()).unwrap();
+            let mut batch = follow(assumed);
+            make(&mut batch, &later);
+            if let Ok(batch) = batch.rebase(opening.to()) {
+                let records = opening.records().iter().chain(batch.records()).cloned();
+                let entries: Vec<Entry> =
+                    (1..).map(Seq).zip(records).map(|(seq, record)| Entry { seq, record }).collect();
+                let folded = Folded::from_log(None, &entries).unwrap();
+                prop_assert_eq!(folded.task.status.state, batch.to());
+                prop_assert_eq!(folded.seq, Seq(entries.len() as u64));
+            }
+        }
+    }
 }

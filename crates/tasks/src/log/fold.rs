@@ -172,3 +172,222 @@ fn extend(artifact: &mut Artifact, chunk: &Artifact) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nuncio_protocol::{
+        ids::{ArtifactId, ContextId, TaskId},
+        json::{Object, Raw, Shared},
+        message::{Message, Part},
+        state::TaskState,
+        time::Timestamp,
+    };
+
+    use super::*;
+    use crate::log::{Batch, Kind};
+
+    fn moment(seconds: i64) -> Timestamp {
+        Timestamp::from_parts(seconds, 0).expect("on the calendar")
+    }
+
+    fn ids() -> (TaskId, ContextId) {
+        let task = TaskId::parse("task").expect("a short text is an identifier");
+        (task, ContextId::parse("context").expect("a short text is an identifier"))
+    }
+
+    /// A task that was asked for with `hello`, and a batch behind its opening.
+    fn story(tell: impl FnOnce(&mut Batch)) -> Vec<Entry> {
+        let (task, context) = ids();
+        let status = TaskStatus::new(TaskState::Working, moment(0));
+        let mut opened = Task::new(task, context.clone(), status);
+        opened.history.push(Message::user("hello"));
+        let mut batch = Batch::open(opened, context).expect("a task may begin so");
+        tell(&mut batch);
+        let records = batch.records().iter().cloned();
+        (1..).map(Seq).zip(records).map(|(seq, record)| Entry { seq, record }).collect()
+    }
+
+    fn fold(tell: impl FnOnce(&mut Batch)) -> Task {
+        Folded::from_log(None, &story(tell)).expect("the log can be folded").task
+    }
+
+    fn artifact(id: &str, texts: &[&str]) -> Artifact {
+        let id = ArtifactId::parse(id).expect("a short text is an identifier");
+        Artifact::new(id, texts.iter().map(|text| Part::text(*text)).collect())
+    }
+
+    fn put(batch: &mut Batch, artifact: Artifact, append: bool, last_chunk: bool) {
+        let (task_id, context_id) = ids();
+        let update = TaskArtifactUpdateEvent {
+            task_id,
+            context_id,
+            artifact,
+            append,
+            last_chunk,
+            metadata: None,
+        };
+        batch.output(Shared::new(StreamResponse::ArtifactUpdate(update))).expect("legal");
+    }
+
+    /// Puts pieces of one artifact, each with whether it is appended, and reads what came of it.
+    #[track_caller]
+    fn check_chunks(pieces: &[(&str, bool)], expected: &[&str]) {
+        for last_chunk in [false, true] {
+            let task = fold(|batch| {
+                for (text, append) in pieces {
+                    put(batch, artifact("a", &[text]), *append, last_chunk);
+                }
+            });
+            let [artifact] = &task.artifacts[..] else { panic!("one artifact is expected") };
+            let texts: Vec<&str> = artifact.parts.iter().filter_map(Part::as_text).collect();
+            assert_eq!(texts, expected);
+        }
+    }
+
+    #[test]
+    fn chunks_are_joined_and_whole_artifacts_replaced() {
+        check_chunks(&[("a", false)], &["a"]);
+        check_chunks(&[("a", false), ("b", true), ("c", true)], &["a", "b", "c"]);
+        check_chunks(&[("a", false), ("b", false)], &["b"]);
+        check_chunks(&[("a", false), ("b", true), ("c", false), ("d", true)], &["c", "d"]);
+    }
+
+    #[test]
+    fn a_chunk_of_an_unknown_artifact_begins_it() {
+        check_chunks(&[("a", true)], &["a"]);
+        check_chunks(&[("a", true), ("b", true)], &["a", "b"]);
+    }
+
+    #[test]
+    fn artifacts_keep_the_order_of_their_beginning() {
+        let task = fold(|batch| {
+            put(batch, artifact("b", &["1"]), false, false);
+            put(batch, artifact("a", &["2"]), false, true);
+            put(batch, artifact("b", &["3"]), true, true);
+            put(batch, artifact("a", &["4"]), false, true);
+        });
+        let texts: Vec<String> = task.artifacts.iter().map(Artifact::text).collect();
+        assert_eq!(texts, ["1\n3", "4"]);
+    }
+
+    #[test]
+    fn a_chunk_says_anew_only_what_it_says() {
+        let metadata = |text: &str| Some(Object::from_members([("by", Raw::string(text))]));
+        let task = fold(|batch| {
+            let first = Artifact {
+                name: "report".to_owned(),
+                description: "draft".to_owned(),
+                metadata: metadata("one"),
+                extensions: vec!["x".to_owned(), "y".to_owned()],
+                ..artifact("a", &["1"])
+            };
+            put(batch, first, false, false);
+            put(batch, artifact("a", &["2"]), true, false);
+            let last = Artifact {
+                description: "final".to_owned(),
+                metadata: metadata("two"),
+                extensions: vec!["y".to_owned(), "z".to_owned()],
+                ..artifact("a", &["3"])
+            };
+            put(batch, last, true, true);
+        });
+        let merged = &task.artifacts[0];
+        assert_eq!((&*merged.name, &*merged.description), ("report", "final"));
+        assert_eq!(merged.metadata, metadata("two"));
+        assert_eq!(merged.extensions, ["x", "y", "z"]);
+        assert_eq!(merged.text(), "1\n2\n3");
+    }
+
+    #[test]
+    fn what_a_status_says_goes_into_the_history_when_it_is_replaced() {
+        let task = fold(|batch| {
+            let said = |text| Some(Message::agent(text));
+            batch.status(TaskState::Working, said("on it"), moment(1)).unwrap();
+            batch.status(TaskState::Working, None, moment(2)).unwrap();
+            batch.status(TaskState::Completed, said("done"), moment(3)).unwrap();
+        });
+        let history: Vec<String> = task.history.iter().map(Message::text).collect();
+        assert_eq!(history, ["hello", "on it"], "the present word is in the status");
+        assert_eq!(task.status.message.unwrap().text(), "done");
+        assert_eq!(task.status.timestamp, Some(moment(3)));
+    }
+
+    #[test]
+    fn an_answer_stands_behind_its_question() {
+        let task = fold(|batch| {
+            let question = Some(Message::agent("which?"));
+            batch.status(TaskState::InputRequired, question, moment(1)).unwrap();
+            batch.input(Message::user("that"), moment(2)).unwrap();
+            batch.input(Message::user("or this"), moment(3)).unwrap();
+        });
+        let history: Vec<String> = task.history.iter().map(Message::text).collect();
+        assert_eq!(history, ["hello", "which?", "that", "or this"]);
+        assert_eq!((task.status.state, task.status.message), (TaskState::Working, None));
+    }
+
+    #[test]
+    fn a_snapshot_reads_back_and_goes_on() {
+        let entries = story(|batch| {
+            batch.status(TaskState::Working, Some(Message::agent("on it")), moment(1)).unwrap();
+            put(batch, artifact("a", &["1"]), false, false);
+            batch.cancel(moment(2)).unwrap();
+            put(batch, artifact("a", &["2"]), true, true);
+            batch.status(TaskState::Canceled, None, moment(3)).unwrap();
+        });
+        let whole = Folded::from_log(None, &entries).unwrap();
+        for place in 1..=entries.len() {
+            let (before, after) = entries.split_at(place);
+            let snapshot = Folded::from_log(None, before).unwrap().snapshot();
+            assert_eq!(snapshot.seq, Seq(place as u64));
+            assert_eq!(Folded::from_log(Some(&snapshot), after), Ok(whole.clone()));
+        }
+    }
+
+    #[test]
+    fn pieces_of_a_snapshot_can_be_left_out() {
+        let entries = story(|batch| put(batch, artifact("a", &["1"]), false, true));
+        let whole = Folded::from_log(None, &entries).unwrap();
+        let snapshot = Snapshot { history: Bytes::new(), ..whole.snapshot() };
+        let task = snapshot.read().unwrap().task;
+        assert!(task.history.is_empty());
+        assert_eq!(task.artifacts, whole.task.artifacts);
+        let snapshot = Snapshot { artifacts: Bytes::new(), ..whole.snapshot() };
+        let task = snapshot.read().unwrap().task;
+        assert!(task.artifacts.is_empty());
+        assert_eq!(task.history, whole.task.history);
+    }
+
+    #[track_caller]
+    fn check_spoilt(snapshot: Option<&Snapshot>, entries: &[Entry], seq: u64, what: &str) {
+        let spoilt = Folded::from_log(snapshot, entries).unwrap_err();
+        assert_eq!(spoilt.seq, Seq(seq));
+        assert!(spoilt.what.contains(what), "{}", spoilt.what);
+    }
+
+    #[test]
+    fn a_log_that_makes_no_sense_is_told() {
+        let entries = story(|batch| {
+            batch.status(TaskState::Working, None, moment(1)).unwrap();
+            batch.status(TaskState::Working, None, moment(2)).unwrap();
+        });
+        check_spoilt(None, &[], 0, "empty");
+        check_spoilt(None, &entries[1..], 2, "does not begin with its task");
+        let gap = [entries[0].clone(), entries[2].clone()];
+        check_spoilt(None, &gap, 3, "3 follows 1");
+        let twice = [entries[0].clone(), entries[1].clone(), entries[1].clone()];
+        check_spoilt(None, &twice, 2, "2 follows 2");
+        let reopened =
+            [entries[0].clone(), Entry { seq: Seq(2), record: entries[0].record.clone() }];
+        check_spoilt(None, &reopened, 2, "an update was expected");
+
+        let event = Shared::from_json(Bytes::from_static(b"{"));
+        let spoilt =
+            Entry { seq: Seq(2), record: Record { kind: Kind::Output, event, message: None } };
+        check_spoilt(None, &[entries[0].clone(), spoilt.clone()], 2, "");
+        check_spoilt(None, &[Entry { seq: Seq(1), ..spoilt }], 1, "");
+        let mut snapshot = Folded::from_log(None, &entries).unwrap().snapshot();
+        check_spoilt(Some(&snapshot), &entries[..1], 1, "1 follows 3");
+        snapshot.history = Bytes::from_static(b"[{}]");
+        check_spoilt(Some(&snapshot), &[], 3, "snapshot");
+    }
+}
