@@ -30,11 +30,10 @@ const MOST_AT_ONCE: usize = 100;
 
 /// Starts everything that goes on in the background.
 pub(super) fn start(engine: &Arc<Engine>) {
-    let every = |period, job: fn(Arc<Engine>) -> Job| {
+    let every = |period, until: &CancellationToken, job: fn(Arc<Engine>) -> Job| {
         let engine = Arc::clone(engine);
-        let stop = engine.stop.clone();
         let tracker = engine.background.clone();
-        tracker.spawn(stop.run_until_cancelled_owned(async move {
+        tracker.spawn(until.clone().run_until_cancelled_owned(async move {
             let mut ticks = interval(period);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
@@ -45,18 +44,20 @@ pub(super) fn start(engine: &Arc<Engine>) {
             }
         }));
     };
-    every(engine.settings.lease / RENEWALS_PER_LEASE, |engine| Box::pin(engine.renew()));
-    every(LOOK_EVERY, |engine| Box::pin(engine.take_over()));
-    every(SWEEP_EVERY, |engine| Box::pin(engine.sweep()));
+    // Work that is given time to end still needs its leases, and still hears of cancels.
+    let (stop, finish) = (&engine.stop, &engine.finish);
+    let renewal = engine.settings.lease / RENEWALS_PER_LEASE;
+    every(renewal, finish, |engine| Box::pin(engine.renew()));
+    every(LOOK_EVERY, stop, |engine| Box::pin(engine.take_over()));
+    every(SWEEP_EVERY, stop, |engine| Box::pin(engine.sweep()));
     if engine.store.is_shared() {
-        every(LOOK_EVERY, |engine| Box::pin(engine.look()));
-        every(LOOK_EVERY / 4, |engine| {
+        every(LOOK_EVERY, finish, |engine| Box::pin(engine.look()));
+        every(LOOK_EVERY / 4, finish, |engine| {
             engine.check_leases();
             Box::pin(async { Ok(()) })
         });
-        let listening = Arc::clone(engine);
-        let stop = engine.stop.clone();
-        engine.background.spawn(stop.run_until_cancelled_owned(listening.listen()));
+        let listening = Arc::clone(engine).listen();
+        engine.background.spawn(finish.clone().run_until_cancelled_owned(listening));
     }
 }
 
@@ -250,9 +251,9 @@ impl Engine {
     /// Stops everything: work gets `grace` to end, what is left is given back.
     pub(super) async fn drain(&self, grace: Duration) {
         self.stop.cancel();
-        self.background.close();
+        self.work.close();
         // Also if all work has ended in time: what was taken over and not begun is held, too.
-        timeout(grace, self.background.wait()).await.ok();
+        timeout(grace, self.work.wait()).await.ok();
         let held: Vec<Tenure> = {
             let map = self.lock_held();
             for held in map.values() {
@@ -260,8 +261,13 @@ impl Engine {
             }
             map.values().map(|held| held.tenure).collect()
         };
+        self.work.wait().await;
+        self.finish.cancel();
+        self.background.close();
         self.background.wait().await;
-        if let Err(error) = self.store.release(held).await {
+        if !held.is_empty()
+            && let Err(error) = self.store.release(held).await
+        {
             // They end by themselves a little later.
             tracing::warn!(%error, "leases could not be given back");
         }

@@ -178,13 +178,13 @@ impl Run {
 
     /// Runs in the background, and tells when the task is on disk.
     pub(super) fn spawn(self, tell: oneshot::Sender<Result<Opened, store::Error>>) {
-        let tracker = self.engine.background.clone();
+        let tracker = self.engine.work.clone();
         tracker.spawn(self.run(Some(tell)));
     }
 
     /// Runs in the background.
     pub(super) fn spawn_taken(self) {
-        let tracker = self.engine.background.clone();
+        let tracker = self.engine.work.clone();
         tracker.spawn(self.run(None));
     }
 
