@@ -54,6 +54,8 @@ struct Node {
     credits: Mutex<HashMap<u64, Arc<Semaphore>>>,
     /// Whether readers within the node may go on.
     unstalled: watch::Sender<bool>,
+    /// Whether the engine has stopped in good order.
+    stopped: watch::Sender<bool>,
 }
 
 async fn run(options: Options) -> anyhow::Result<()> {
@@ -74,25 +76,27 @@ async fn run(options: Options) -> anyhow::Result<()> {
         lines: lines.clone(),
         credits: Mutex::default(),
         unstalled: watch::Sender::new(false),
+        stopped: watch::Sender::new(false),
     });
     lines.send(READY.to_owned()).await.context("standard output is closed")?;
     drop(lines);
     let mut requests = read_requests();
-    while let Some(line) = requests.recv().await {
+    let mut stopped = node.stopped.subscribe();
+    loop {
+        let line = tokio::select! {
+            line = requests.recv() => line,
+            _ = stopped.wait_for(|stopped| *stopped) => break,
+        };
+        // Without a line the test is gone.
+        let Some(line) = line else { return Ok(()) };
         let request: Request = serde_json::from_str(&line).with_context(|| line.clone())?;
-        if let crate::wire::Ask::Stop { grace } = request.ask {
-            node.tasks.stop(Duration::from_millis(grace)).await;
-            node.say(request.id, Reply::Done).await;
-            // Streams that are still open hold the node, and so the lines.
-            drop(node);
-            let flushed = tokio::task::spawn_blocking(move || writer.join());
-            // Whatever is left is for nobody.
-            tokio::time::timeout(Duration::from_secs(1), flushed).await.ok();
-            return Ok(());
-        }
         tokio::spawn(answer::answer(Arc::clone(&node), request));
     }
-    // The test is gone.
+    // Streams that are still open hold the node, and so the lines.
+    drop(node);
+    let flushed = tokio::task::spawn_blocking(move || writer.join());
+    // Whatever is left is for nobody.
+    tokio::time::timeout(Duration::from_secs(1), flushed).await.ok();
     Ok(())
 }
 

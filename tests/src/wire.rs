@@ -251,6 +251,8 @@ pub struct LogView {
     pub task: String,
     /// Its state.
     pub state: TaskState,
+    /// Its newest entry.
+    pub seq: u64,
     /// How often it had a new owner.
     pub epoch: u64,
     /// Whether it has an owner.

@@ -21,7 +21,7 @@ const OFFSETS: [i64; 2] = [300, -300];
 /// Short, so that work outlasts many of them.
 const LEASE: Duration = Duration::from_secs(1);
 
-const ROUNDS: usize = 20;
+const ROUNDS: usize = 16;
 const LOST: usize = 20;
 
 /// The replicas, of which the first is to be lost.
@@ -59,7 +59,7 @@ async fn agree(what: &str, nodes: [Node; 2]) {
         read_your_writes(here, there, &witness).await;
         go_on_elsewhere(here, there, &witness).await;
         cancels.push(cancel_elsewhere(here, there, &witness).await);
-        if random.once_in(2) {
+        if random.once_in(4) {
             delays.extend(follow_on_both(here, there, &witness).await);
         }
     }

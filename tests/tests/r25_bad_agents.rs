@@ -28,20 +28,31 @@ const CASES: [Case; 7] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bad_agent_harms_its_own_task_only() {
+async fn a_bad_agent_harms_its_own_task_only_on_sqlite() {
     let directory = tempfile::tempdir().unwrap();
+    misbehave("SQLite", Kept::Sqlite(directory.path().join("data"))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_agent_harms_its_own_task_only_in_memory() {
+    misbehave("memory", Kept::Memory).await;
+}
+
+async fn misbehave(what: &str, kept: Kept) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
     let witness = Witness::new(directory.path(), 0);
-    let mut options = Options::new(Kept::Sqlite(directory.path().join("data")));
+    let mut options = Options::new(kept);
     options.task_events = Some(TASK_EVENTS);
     let node = Node::start(&options).await;
     let good = Order::new("steps-fail", "ann", "500 4");
-    let good_task = witness.send(&node, good.clone().at_once()).await.unwrap();
+    let good_task = witness.send(&node, good.clone().at_once()).await.expect("it is answered");
     let good_name = TaskName::new("steps-fail", "ann", &good_task.id);
     let mut good_stream = node.subscribe(good_name.clone(), Some(0));
 
     let mut expected = RefusalsView::default();
     for (text, state, counter) in CASES {
-        let ended = witness.send(&node, Order::new("bad", "ann", text)).await.unwrap();
+        let ended =
+            witness.send(&node, Order::new("bad", "ann", text)).await.expect("it is answered");
         assert_eq!(ended.state, state, "{text}: {ended:?}");
         if let Some(counter) = counter(&mut expected) {
             *counter += 1;
@@ -49,7 +60,8 @@ async fn a_bad_agent_harms_its_own_task_only() {
         assert_eq!(node.refusals().await, expected, "{text}");
     }
     // Refused too, but whether as after the end or as stopped is a race.
-    let ended = witness.send(&node, Order::new("bad", "ann", "after-turn")).await.unwrap();
+    let ended =
+        witness.send(&node, Order::new("bad", "ann", "after-turn")).await.expect("it is answered");
     assert_eq!(ended.state, TaskState::Completed, "{ended:?}");
     for text in ["hang", "ignore-cancel"] {
         let ended = cancel(&node, &witness, text).await;
@@ -58,7 +70,7 @@ async fn a_bad_agent_harms_its_own_task_only() {
 
     let followed = witness.follow("good", &mut good_stream).await;
     assert_eq!(followed.failed, None);
-    let ended = node.get(good_name).await.unwrap();
+    let ended = node.get(good_name).await.expect("it is answered");
     assert_eq!((ended.state, ended.parts), (TaskState::Completed, 500));
     let longest = node.logs(None).await.iter().map(|log| log.entries.len() as u64).max();
     // The end itself is always allowed.
@@ -68,7 +80,7 @@ async fn a_bad_agent_harms_its_own_task_only() {
     let status = node.stop(Duration::from_secs(5)).await;
     assert!(status.success(), "{status}");
     figures::print(&format!(
-        "R25: {} misbehaviours failed, refused or cancelled, {} refusals counted, {} tasks \
+        "R25: {what}: {} misbehaviours failed, refused or cancelled, {} refusals counted, {} tasks \
          unharmed or ended, node alive",
         CASES.len() + 3,
         expected.after_end

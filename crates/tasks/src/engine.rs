@@ -113,8 +113,13 @@ pub(crate) struct Engine {
     refusals: Arc<Refusals>,
     at_hand: Arc<AtHand>,
     held: Mutex<HashMap<TaskRef, Held>>,
-    /// Ends everything in the background.
+    /// Ends everything that begins something new.
     stop: CancellationToken,
+    /// Ends the rest, which running work needs.
+    finish: CancellationToken,
+    /// The work on tasks.
+    work: TaskTracker,
+    /// Everything else.
     background: TaskTracker,
 }
 
@@ -192,6 +197,8 @@ impl Tasks {
                 at_hand: Arc::default(),
                 held: Mutex::default(),
                 stop: CancellationToken::new(),
+                finish: CancellationToken::new(),
+                work: TaskTracker::new(),
                 background: TaskTracker::new(),
             },
         }

@@ -1,6 +1,6 @@
 //! What the nodes run.
 
-use std::{fs::OpenOptions, io::Write as _, path::PathBuf, time::Duration};
+use std::{fs::OpenOptions, future::pending, io::Write as _, path::PathBuf, time::Duration};
 
 use nuncio_protocol::{
     ids::ArtifactId,
@@ -56,8 +56,8 @@ impl Agent for Ask {
 }
 
 /// Gives a result in chunks: the text says how many, how many milliseconds apart, and of how
-/// many bytes. Any other text is answered with a question. Work that was interrupted makes
-/// haste.
+/// many bytes; `hang` behind them that the work does not end. Any other text is answered with a
+/// question. Work that was interrupted makes haste.
 #[derive(Debug)]
 pub struct Steps(pub Interrupted);
 
@@ -68,6 +68,7 @@ struct Plan {
     chunks: usize,
     apart: Duration,
     bytes: usize,
+    hangs: bool,
 }
 
 impl Plan {
@@ -76,7 +77,8 @@ impl Plan {
         let chunks = words.next()?.parse().ok()?;
         let apart = Duration::from_millis(words.next()?.parse().ok()?);
         let bytes = words.next().map_or(Some(32), |word| word.parse().ok())?;
-        Some(Self { chunks, apart, bytes })
+        let hangs = words.next() == Some("hang");
+        Some(Self { chunks, apart, bytes, hangs })
     }
 }
 
@@ -103,6 +105,9 @@ impl Agent for Steps {
             if !apart.is_zero() {
                 sleep(apart).await;
             }
+        }
+        if plan.hangs {
+            pending::<()>().await;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! One request at a time, many at once.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use futures_util::StreamExt as _;
@@ -32,6 +32,7 @@ const DEAD_LETTERS: usize = 10_000;
 /// Answers a request with as many lines as it takes.
 pub(super) async fn answer(node: Arc<Node>, request: Request) {
     let Request { id, ask } = request;
+    let stops = matches!(ask, Ask::Stop { .. });
     let reply = match node.carry_out(id, ask).await {
         Ok(reply) => reply,
         Err(error) => Reply::Refused(match error.downcast_ref::<Error>() {
@@ -44,6 +45,9 @@ pub(super) async fn answer(node: Arc<Node>, request: Request) {
         }),
     };
     node.say(id, reply).await;
+    if stops {
+        node.stopped.send_replace(true);
+    }
 }
 
 impl Node {
@@ -111,8 +115,10 @@ impl Node {
             }
             Ask::Refusals => Reply::Refusals(view::refusals(self.tasks.refusals())),
             Ask::Memory => Reply::Memory(memory().context("read /proc/self/status")?),
-            // The node stops in another place.
-            Ask::Stop { .. } => Reply::Done,
+            Ask::Stop { grace } => {
+                self.tasks.stop(Duration::from_millis(grace)).await;
+                Reply::Done
+            }
         })
     }
 

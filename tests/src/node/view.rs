@@ -65,6 +65,7 @@ pub(super) fn log_without_entries(head: &Head) -> LogView {
     LogView {
         task: head.id.as_str().to_owned(),
         state: head.state,
+        seq: head.seq.0,
         epoch: head.epoch.0,
         owned: head.owned,
         entries: Vec::new(),

@@ -102,8 +102,13 @@ impl Writer {
         self.is_broken || self.connection.is_closed()
     }
 
-    /// Runs jobs as one transaction.
-    pub(super) async fn run(&mut self, jobs: &[&Job], places: &Places) -> Ended {
+    /// Runs jobs as one transaction, if they may still be written when all is decided.
+    pub(super) async fn run(
+        &mut self,
+        jobs: &[&Job],
+        places: &Places,
+        may_write: &(dyn Fn() -> bool + Sync),
+    ) -> Ended {
         self.batch += 1;
         let survey = match timeout(CALL, self.look(jobs, places)).await {
             Ok(Ok(survey)) => survey,
@@ -117,6 +122,10 @@ impl Writer {
         if plan.is_empty() {
             self.roll_back().await;
             return Ended::Known(outcomes);
+        }
+        if !may_write() {
+            self.roll_back().await;
+            return Ended::Failed(Failure::Cancelled);
         }
         let written = timeout(CALL, plan.write(&self.connection, &self.plan, self.slot)).await;
         let receipt = Receipt { writer: self.key, batch: self.batch };

@@ -100,6 +100,8 @@ pub(super) enum Failure {
     Lost(&'static str),
     /// It did not come in time.
     TooSlow,
+    /// Somebody who asked for it does not wait any longer.
+    Cancelled,
 }
 
 /// What a call died of that had no answer in time.
@@ -111,7 +113,7 @@ impl Failure {
     /// Tells whether the connection is of no use any more.
     pub(super) fn is_lost(&self) -> bool {
         match self {
-            Self::Refused(_) => false,
+            Self::Refused(_) | Self::Cancelled => false,
             Self::Database(error) => is_lost(error),
             Self::Lost(_) | Self::TooSlow => true,
         }
@@ -154,7 +156,7 @@ impl fmt::Display for Failure {
             Self::Refused(error) => error.fmt(f),
             Self::Database(error) => error.fmt(f),
             Self::Lost(why) => f.write_str(why),
-            Self::TooSlow => TooSlow.fmt(f),
+            Self::TooSlow | Self::Cancelled => TooSlow.fmt(f),
         }
     }
 }
@@ -180,7 +182,7 @@ impl From<Failure> for store::Error {
             }
             Failure::Database(error) => Self::Unavailable(error.into()),
             Failure::Lost(why) => Self::Unavailable(why.into()),
-            Failure::TooSlow => Self::Unavailable(TooSlow.into()),
+            Failure::TooSlow | Failure::Cancelled => Self::Unavailable(TooSlow.into()),
         }
     }
 }
@@ -189,7 +191,7 @@ impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Database(error) => Self::Database(error),
-            Failure::Refused(_) | Failure::Lost(_) | Failure::TooSlow => Self::TooSlow,
+            _ => Self::TooSlow,
         }
     }
 }

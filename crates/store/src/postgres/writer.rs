@@ -5,7 +5,7 @@ use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU8, Ordering},
     },
     time::Duration,
 };
@@ -44,9 +44,40 @@ pub(super) struct Writers(Vec<mpsc::Sender<Waiting>>);
 /// A job in the queue.
 struct Waiting {
     job: Job,
-    /// Set by whoever comes first: the writer, or the caller who does not wait any longer.
-    is_taken: Arc<AtomicBool>,
+    fate: Arc<Fate>,
     reply: oneshot::Sender<Result<Done, Error>>,
+}
+
+/// Whether a job may still be taken back. Decided once, by whoever comes first: the writer who
+/// is about to write it, or the caller who does not wait any longer.
+#[derive(Default)]
+struct Fate(AtomicU8);
+
+impl Fate {
+    const OPEN: u8 = 0;
+    const WRITTEN: u8 = 1;
+    const CANCELLED: u8 = 2;
+
+    /// Tells the writer whether it may write.
+    fn may_write(&self) -> bool {
+        self.decide(Self::WRITTEN) == Self::WRITTEN
+    }
+
+    /// Tells the caller whether the job will never be written.
+    fn cancel(&self) -> bool {
+        self.decide(Self::CANCELLED) == Self::CANCELLED
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire) == Self::CANCELLED
+    }
+
+    fn decide(&self, fate: u8) -> u8 {
+        match self.0.compare_exchange(Self::OPEN, fate, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => fate,
+            Err(decided) => decided,
+        }
+    }
 }
 
 impl Writers {
@@ -86,15 +117,15 @@ impl Writers {
         }
     }
 
-    /// Hands a job in and waits for what comes of it. A job that no writer has begun in time
-    /// is taken back; one that was begun is waited for, because only the database knows what
+    /// Hands a job in and waits for what comes of it. A job that no writer has begun to write
+    /// in time is taken back; another is waited for, because only the database knows what
     /// became of it.
     async fn submit(&self, number: u64, job: Job) -> Result<Done, Error> {
         let too_slow = || Error::Unavailable(TooSlow.into());
         let deadline = Instant::now() + CALL;
         let (reply, mut answer) = oneshot::channel();
-        let is_taken = Arc::new(AtomicBool::new(false));
-        let waiting = Waiting { job, is_taken: Arc::clone(&is_taken), reply };
+        let fate = Arc::new(Fate::default());
+        let waiting = Waiting { job, fate: Arc::clone(&fate), reply };
         let writer = usize::try_from(number % self.0.len() as u64).unwrap_or_default();
         match timeout(CALL, self.0[writer].send(waiting)).await {
             Ok(Ok(())) => {}
@@ -102,7 +133,7 @@ impl Writers {
         }
         let answer = match tokio::time::timeout_at(deadline, &mut answer).await {
             Ok(answer) => answer,
-            Err(_) if !is_taken.swap(true, Ordering::AcqRel) => return Err(too_slow()),
+            Err(_) if fate.cancel() => return Err(too_slow()),
             Err(_) => answer.await,
         };
         answer.unwrap_or_else(|_| Err(Error::Unavailable("the writer is gone".into())))
@@ -134,21 +165,17 @@ impl Desk {
         while batch.len() < MOST_JOBS && bytes < MOST_BYTES {
             let waiting = if let Some(deferred) = self.deferred.pop_front() {
                 deferred
-            } else {
-                let waiting = if batch.is_empty() {
-                    self.queue.recv().await?
-                } else if let Ok(waiting) = self.queue.try_recv() {
-                    waiting
-                } else {
-                    break;
-                };
-                if waiting.is_taken.swap(true, Ordering::AcqRel) {
-                    continue;
-                }
+            } else if batch.is_empty() {
+                self.queue.recv().await?
+            } else if let Ok(waiting) = self.queue.try_recv() {
                 waiting
+            } else {
+                break;
             };
-            bytes += size(&waiting.job);
-            batch.push(waiting);
+            if !waiting.fate.is_cancelled() {
+                bytes += size(&waiting.job);
+                batch.push(waiting);
+            }
         }
         Some(batch)
     }
@@ -157,9 +184,15 @@ impl Desk {
     /// of others again and again, each is run by itself, so that none suffers for another.
     async fn work(&mut self, batch: Vec<Waiting>) {
         let mut groups = VecDeque::from([batch]);
-        while let Some(group) = groups.pop_front() {
+        while let Some(mut group) = groups.pop_front() {
             match Box::pin(self.attempt(&group)).await {
                 Ok(outcomes) => self.answer(group, outcomes),
+                Err(Failure::Cancelled) => {
+                    group.retain(|waiting| !waiting.fate.is_cancelled());
+                    if !group.is_empty() {
+                        groups.push_front(group);
+                    }
+                }
                 Err(failure)
                     if group.len() > 1 && (failure.is_about_data() || failure.is_collision()) =>
                 {
@@ -174,12 +207,13 @@ impl Desk {
 
     async fn attempt(&mut self, group: &[Waiting]) -> Result<Vec<Outcome>, Failure> {
         let jobs: Vec<&Job> = group.iter().map(|waiting| &waiting.job).collect();
+        let may_write = || group.iter().all(|waiting| waiting.fate.may_write());
         let mut collisions = 0;
         loop {
             let is_fresh = self.writer.as_ref().is_none_or(Writer::is_closed);
             let writer = self.writer().await?;
             let places = Arc::clone(&writer.1);
-            match writer.0.run(&jobs, &places).await {
+            match writer.0.run(&jobs, &places, &may_write).await {
                 Ended::Known(outcomes) => return Ok(outcomes),
                 Ended::Failed(failure) if failure.is_lost() => {
                     self.writer = None;
@@ -283,4 +317,20 @@ fn size(job: &Job) -> usize {
         Job::Append(append) => (&append.batch, &append.snapshot),
     };
     batch.bytes() + snapshot.as_ref().map_or(0, nuncio_tasks::log::Snapshot::bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_either_written_or_taken_back() {
+        let written = Fate::default();
+        assert!(written.may_write());
+        assert!(!written.cancel() && !written.is_cancelled());
+        assert!(written.may_write(), "a batch may be tried again");
+        let cancelled = Fate::default();
+        assert!(cancelled.cancel() && cancelled.is_cancelled());
+        assert!(!cancelled.may_write());
+    }
 }

@@ -6,10 +6,11 @@ use nuncio_protocol::{
     ids::{ContextId, TaskId},
     message::Message,
     state::TaskState,
+    task::StreamResponse,
     time::Timestamp,
 };
 use nuncio_tasks::{
-    log::Batch,
+    log::{Batch, Entry},
     scope::{Place, Scope},
     store::{
         Append, Claim, Create, Created, Error, Filter, Head, Key, Page, Retention, Store, Tenure,
@@ -74,6 +75,18 @@ async fn owners_on_two_stores_are_fenced() {
     let entries = log(&*stores[0], head.reference).await;
     check_gapless(&entries);
     assert_eq!(entries.len(), 1 + written);
+    let epochs: Vec<u64> = entries.iter().filter_map(epoch_of).collect();
+    assert_eq!(epochs.len(), written);
+    assert!(epochs.is_sorted(), "an old owner has written after a new one: {epochs:?}");
+    assert!(epochs.first() < epochs.last(), "nobody has taken the lease over");
+}
+
+/// The epoch in which an owner wrote an entry.
+fn epoch_of(entry: &Entry) -> Option<u64> {
+    match entry.record.event.value().expect("it is an event") {
+        StreamResponse::StatusUpdate(update) => update.status.message.as_ref()?.text().parse().ok(),
+        _ => None,
+    }
 }
 
 /// Claims, writes thrice and gives back, as often as it can; returns how often it wrote.
@@ -81,9 +94,9 @@ async fn own(store: Arc<dyn Store>, first: Head, owner: &str) -> usize {
     let mut written = 0;
     let mut head = first;
     for _ in 0..10 {
-        for text in ["a", "b", "c"] {
+        for _ in 0..3 {
             let mut batch = Batch::follow(head.id.clone(), head.context.clone(), head.state);
-            let word = Some(Message::agent(format!("{owner} {text}")));
+            let word = Some(Message::agent(head.epoch.0.to_string()));
             batch.status(TaskState::Working, word, Timestamp::now()).expect("progress is legal");
             let append = Append { epoch: Some(head.epoch), batch, ..input(&head, "") };
             match end_of(store.append(append).await) {

@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use nuncio_protocol::state::TaskState;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::Engine;
 use crate::{
@@ -29,11 +30,10 @@ const MOST_AT_ONCE: usize = 100;
 
 /// Starts everything that goes on in the background.
 pub(super) fn start(engine: &Arc<Engine>) {
-    let every = |period, job: fn(Arc<Engine>) -> Job| {
+    let every = |period, until: &CancellationToken, job: fn(Arc<Engine>) -> Job| {
         let engine = Arc::clone(engine);
-        let stop = engine.stop.clone();
         let tracker = engine.background.clone();
-        tracker.spawn(stop.run_until_cancelled_owned(async move {
+        tracker.spawn(until.clone().run_until_cancelled_owned(async move {
             let mut ticks = interval(period);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
@@ -44,19 +44,33 @@ pub(super) fn start(engine: &Arc<Engine>) {
             }
         }));
     };
-    every(engine.settings.lease / RENEWALS_PER_LEASE, |engine| Box::pin(engine.renew()));
-    every(LOOK_EVERY, |engine| Box::pin(engine.take_over()));
-    every(SWEEP_EVERY, |engine| Box::pin(engine.sweep()));
+    // Work that is given time to end still needs its leases, and still hears of cancels.
+    let (stop, finish) = (&engine.stop, &engine.finish);
+    let renewal = engine.settings.lease / RENEWALS_PER_LEASE;
+    every(renewal, finish, |engine| Box::pin(engine.renew()));
+    every(LOOK_EVERY, stop, |engine| Box::pin(engine.take_over()));
+    every(SWEEP_EVERY, stop, |engine| Box::pin(engine.sweep()));
     if engine.store.is_shared() {
-        every(LOOK_EVERY, |engine| Box::pin(engine.look()));
-        every(LOOK_EVERY / 4, |engine| {
+        every(LOOK_EVERY, finish, |engine| Box::pin(engine.look()));
+        every(LOOK_EVERY / 4, finish, |engine| {
             engine.check_leases();
             Box::pin(async { Ok(()) })
         });
-        let listening = Arc::clone(engine);
-        let stop = engine.stop.clone();
-        engine.background.spawn(stop.run_until_cancelled_owned(listening.listen()));
+        let listening = Arc::clone(engine).listen();
+        engine.background.spawn(finish.clone().run_until_cancelled_owned(listening));
     }
+}
+
+/// What came of a task that was taken over.
+enum Taken {
+    /// Its work holds the lease now.
+    Runs,
+    /// There is nothing left to do here.
+    Ended,
+}
+
+fn tenure(head: &Head) -> Tenure {
+    Tenure { task: head.reference, epoch: head.epoch }
 }
 
 type Job = std::pin::Pin<Box<dyn Future<Output = Result<(), store::Error>> + Send>>;
@@ -114,10 +128,20 @@ impl Engine {
             };
             let claimed = self.store.claim(claim).await?;
             let full = claimed.len() == MOST_AT_ONCE;
+            // Kept from here on: to settle so many can take longer than a lease lasts.
+            for Claimed { head, .. } in &claimed {
+                self.hold(tenure(head), CancellationToken::new());
+            }
             for claimed in claimed {
-                let id = claimed.head.id.clone();
-                if let Err(error) = self.settle_or_run(claimed).await {
-                    tracing::warn!(task = %id, %error, "a task could not be taken over");
+                let (id, tenure) = (claimed.head.id.clone(), tenure(&claimed.head));
+                match self.settle_or_run(claimed).await {
+                    Ok(Taken::Runs) => {}
+                    Ok(Taken::Ended) => self.let_go(tenure),
+                    Err(error) => {
+                        // It is left to whoever claims it next.
+                        tracing::warn!(task = %id, %error, "a task could not be taken over");
+                        self.let_go(tenure);
+                    }
                 }
             }
             if !full {
@@ -127,34 +151,46 @@ impl Engine {
     }
 
     /// Goes on with a task that was taken, or ends it.
-    async fn settle_or_run(self: &Arc<Self>, claimed: Claimed) -> Result<(), store::Error> {
+    async fn settle_or_run(self: &Arc<Self>, claimed: Claimed) -> Result<Taken, store::Error> {
         let Claimed { head, reason } = claimed;
-        let epoch = head.epoch;
         let Some(agent) = self.agents.get(&head.place.agent) else {
             let text = "INTERRUPTED: nobody runs this agent any more";
-            return self.fail(&head, epoch, TaskState::Failed, text).await;
+            return self.give_up(&head, TaskState::Failed, text).await;
         };
         if self.is_cancelled(head.reference).await? {
-            return self.fail(&head, epoch, TaskState::Canceled, "").await;
+            return self.give_up(&head, TaskState::Canceled, "").await;
         }
         let cause = match (reason, agent.conduct().interrupted) {
             (Reason::Woken, _) => Cause::WakeUp,
             (Reason::Abandoned { times }, _) if times > self.settings.attempts => {
                 let text = format!("INTERRUPTED: the process has died {times} times at this work");
-                return self.fail(&head, epoch, TaskState::Failed, &text).await;
+                return self.give_up(&head, TaskState::Failed, &text).await;
             }
             (_, Interrupted::Fail) => {
                 let text = "INTERRUPTED: the process that worked on this has died";
-                return self.fail(&head, epoch, TaskState::Failed, text).await;
+                return self.give_up(&head, TaskState::Failed, text).await;
             }
             (_, Interrupted::Retry | Interrupted::Resume) => Cause::Interrupted,
         };
         let live = self.at_hand(&head).await?;
-        // An error here leaves the task to whoever claims it next.
-        if let Err(error) = self.begin_turn(head, live, cause).await {
-            tracing::warn!(%error, "a turn could not be begun");
+        match self.begin_turn(head, live, cause).await {
+            Ok(()) => Ok(Taken::Runs),
+            Err(error) => {
+                // It is left to whoever claims it next.
+                tracing::warn!(%error, "a turn could not be begun");
+                Ok(Taken::Ended)
+            }
         }
-        Ok(())
+    }
+
+    async fn give_up(
+        self: &Arc<Self>,
+        head: &Head,
+        state: TaskState,
+        text: &str,
+    ) -> Result<Taken, store::Error> {
+        self.fail(head, head.epoch, state, text).await?;
+        Ok(Taken::Ended)
     }
 
     /// Tells whether somebody wanted the task to end before its owner died.
@@ -215,10 +251,9 @@ impl Engine {
     /// Stops everything: work gets `grace` to end, what is left is given back.
     pub(super) async fn drain(&self, grace: Duration) {
         self.stop.cancel();
-        self.background.close();
-        if timeout(grace, self.background.wait()).await.is_ok() {
-            return;
-        }
+        self.work.close();
+        // Also if all work has ended in time: what was taken over and not begun is held, too.
+        timeout(grace, self.work.wait()).await.ok();
         let held: Vec<Tenure> = {
             let map = self.lock_held();
             for held in map.values() {
@@ -226,8 +261,13 @@ impl Engine {
             }
             map.values().map(|held| held.tenure).collect()
         };
+        self.work.wait().await;
+        self.finish.cancel();
+        self.background.close();
         self.background.wait().await;
-        if let Err(error) = self.store.release(held).await {
+        if !held.is_empty()
+            && let Err(error) = self.store.release(held).await
+        {
             // They end by themselves a little later.
             tracing::warn!(%error, "leases could not be given back");
         }

@@ -178,13 +178,13 @@ impl Run {
 
     /// Runs in the background, and tells when the task is on disk.
     pub(super) fn spawn(self, tell: oneshot::Sender<Result<Opened, store::Error>>) {
-        let tracker = self.engine.background.clone();
+        let tracker = self.engine.work.clone();
         tracker.spawn(self.run(Some(tell)));
     }
 
     /// Runs in the background.
     pub(super) fn spawn_taken(self) {
-        let tracker = self.engine.background.clone();
+        let tracker = self.engine.work.clone();
         tracker.spawn(self.run(None));
     }
 
@@ -530,12 +530,12 @@ impl Run {
 }
 
 impl Engine {
-    fn hold(&self, tenure: Tenure, lost: CancellationToken) {
+    pub(super) fn hold(&self, tenure: Tenure, lost: CancellationToken) {
         let until = Instant::now() + self.settings.lease;
         self.lock_held().insert(tenure.task, Held { tenure, until, lost });
     }
 
-    fn let_go(&self, tenure: Tenure) {
+    pub(super) fn let_go(&self, tenure: Tenure) {
         let mut held = self.lock_held();
         if held.get(&tenure.task).is_some_and(|held| held.tenure.epoch == tenure.epoch) {
             held.remove(&tenure.task);
