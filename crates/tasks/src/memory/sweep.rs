@@ -48,7 +48,7 @@ impl Tables {
                     |at: Instant| keep.age.is_some_and(|age| now.duration_since(at) >= age);
                 // Those that ended first are in front, so the first that stays is followed by
                 // others that stay.
-                let aged = ended.tasks.iter().take_while(|(at, _)| is_old(*at)).count();
+                let aged = ended.tasks.iter().take(most).take_while(|(at, _)| is_old(*at)).count();
                 let count = surplus.max(aged).min(most - old.len());
                 old.extend(ended.tasks.drain(..count).map(|(_, task)| task));
                 ended.trimmed = ended.trimmed.saturating_sub(count);
