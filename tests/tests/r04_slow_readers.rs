@@ -35,33 +35,34 @@ impl Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stalled_readers_cost_neither_memory_nor_speed_and_miss_nothing() {
-    let alone = run(0, 0).await;
-    let fast = run(READERS, 0).await;
-    let both = run(READERS, READERS).await;
-    // The better of two each: the machine may be busy with others for a while.
-    let fast = fast.better(run(READERS, 0).await);
-    let both = both.better(run(READERS, READERS).await);
-    let (of_alone, of_fast) = (
-        both.events_per_second / alone.events_per_second,
-        both.events_per_second / fast.events_per_second,
-    );
+    let (mut alone, mut stalled) = (run(0, 0).await, run(0, READERS).await);
+    // The best of three each: the machine may be busy with others for a while.
+    for _ in 0..2 {
+        alone = alone.better(run(0, 0).await);
+        stalled = stalled.better(run(0, READERS).await);
+    }
+    let (fast, both) = (run(READERS, 0).await, run(READERS, READERS).await);
+    // Fast readers keep every core busy: how fast the task speaks beside them is a matter of
+    // luck, and is only printed.
+    let beside = both.events_per_second / fast.events_per_second;
+    let by_themselves = stalled.events_per_second / alone.events_per_second;
     let mebibytes = |bytes: u64| bytes >> 20;
+    let rates = [("no reader", alone), ("stalled", stalled), ("fast", fast), ("both", both)].map(
+        |(readers, outcome)| {
+            let Outcome { events_per_second, memory } = outcome;
+            format!("{readers} {events_per_second:.0}/s (+{} MiB)", mebibytes(memory))
+        },
+    );
     figures::print(&format!(
-        "R04: {} events: {:.0}/s without readers (+{} MiB), {:.0}/s with {READERS} fast (+{} \
-         MiB), {:.0}/s with {READERS} stalled as well (+{} MiB); stalled ones cost {:.0} %, all \
-         readers {:.0} %",
+        "R04: {} events, {READERS} readers of each kind: {}; stalled ones leave {:.0} % of the \
+         speed by themselves, {:.0} % beside fast ones",
         figures::count(EVENTS),
-        alone.events_per_second,
-        mebibytes(alone.memory),
-        fast.events_per_second,
-        mebibytes(fast.memory),
-        both.events_per_second,
-        mebibytes(both.memory),
-        (1.0 - of_fast) * 100.0,
-        (1.0 - of_alone) * 100.0,
+        rates.join(", "),
+        by_themselves * 100.0,
+        beside * 100.0,
     ));
     assert!(both.memory <= MEMORY, "readers take {} MiB", mebibytes(both.memory));
-    assert!(of_fast >= 0.7, "stalled readers leave {of_fast:.2} of the speed");
+    assert!(by_themselves >= 0.7, "stalled readers leave {by_themselves:.2} of the speed");
 }
 
 /// Lets a task speak to so many readers.
