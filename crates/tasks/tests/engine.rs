@@ -27,7 +27,7 @@ use nuncio_tasks::{
     memory::MemoryStore,
     output::{Chunk, Output},
     scope::{Name, Place},
-    store::{Store, Wake},
+    store::{Keep, Store, Wake},
 };
 use tokio::sync::Notify;
 
@@ -544,6 +544,28 @@ async fn a_task_is_woken_when_its_agent_asked_for_it() {
     let woken = house.tasks.get(&call(), get(&task.id)).await.unwrap();
     assert_eq!(woken.status.state, TaskState::Completed);
     assert_eq!(house.runs.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_kept_long_enough_goes_and_what_is_alive_stays() {
+    let mut settings = Settings::default();
+    let hour = Keep { age: Some(Duration::from_secs(3600)), count: None };
+    settings.retention.tasks.insert(TaskState::Completed, hour);
+    settings.retention.tasks.insert(TaskState::Submitted, hour);
+    let agent =
+        Scripted { conduct: Conduct::default(), gate: Arc::default(), runs: Arc::default() };
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let tasks = Tasks::builder(store).agent(name("scripted"), agent).settings(settings).start();
+    let mut done = Vec::new();
+    for _ in 0..250 {
+        done.push(tasks.send(&call(), say("echo")).await.unwrap().id);
+    }
+    let alive = tasks.send(&call(), at_once(say("hang"))).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(2 * 3600)).await;
+    for id in &done {
+        check_error(tasks.get(&call(), get(id)).await, ErrorKind::TaskNotFound);
+    }
+    assert_eq!(tasks.get(&call(), get(&alive.id)).await.unwrap().id, alive.id);
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use crate::{
     hints::Hint,
     live::{self, Live},
     log::{Kind, Seq},
-    store::{self, Claim, Claimed, Head, Limit, Reason, TaskRef, Tenure},
+    store::{self, Claim, Claimed, Head, Limit, Reason, Swept, TaskRef, Tenure},
 };
 
 /// How often leases are renewed, as a part of how long they last.
@@ -242,10 +242,13 @@ impl Engine {
 
     /// Removes what has been kept long enough.
     async fn sweep(self: Arc<Self>) -> Result<(), store::Error> {
-        while self.store.sweep(&self.settings.retention, MOST_AT_ONCE).await?.tasks == MOST_AT_ONCE
-        {
+        loop {
+            let swept = self.store.sweep(&self.settings.retention, MOST_AT_ONCE).await?;
+            let Swept { tasks, logs, keys, dead_letters } = swept;
+            if [tasks, logs, keys, dead_letters].iter().all(|count| *count < MOST_AT_ONCE) {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Stops everything: work gets `grace` to end, what is left is given back.
