@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use nuncio_store::sqlite::{Options, SqliteStore};
 use nuncio_tasks::{
     log::Batch,
-    store::{Append, Head, Store, Tenancy, Wake},
+    store::{Append, Head, Store},
 };
 use tokio::{runtime::Runtime, task::JoinSet, time::Instant};
 
@@ -57,16 +57,7 @@ async fn write(store: Arc<dyn Store>, head: Head, until: Instant) -> u32 {
     while Instant::now() < until {
         let mut batch = Batch::follow(head.id.clone(), head.context.clone(), head.state);
         batch.output(chunk(&batch, "a piece of a result")).expect("work has results");
-        let append = Append {
-            task: head.reference,
-            epoch: Some(head.epoch),
-            batch,
-            snapshot: None,
-            tenancy: Tenancy::Keep,
-            key: None,
-            webhooks: Vec::new(),
-            wake: Wake::Keep,
-        };
+        let append = Append::output(head.reference, head.epoch, batch);
         store.append(append).await.expect("the store takes entries");
         written += 1;
     }

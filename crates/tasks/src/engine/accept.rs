@@ -25,7 +25,7 @@ use crate::{
     live::{Live, Reached},
     log::{Batch, Entry, Folded, Seq},
     scope::Scope,
-    store::{self, Append, Appended, Head, Key, NewWebhook, Tenancy, Wake, Want},
+    store::{self, Append, Appended, Head, Key, NewWebhook, Tenancy, Want},
 };
 
 /// The longest idempotency key, in bytes.
@@ -162,14 +162,10 @@ impl Engine {
                 .input(message.clone(), self.clock.now())
                 .map_err(|_| bridge::ended(task, head.state))?;
             let append = Append {
-                task: head.reference,
-                epoch: None,
-                batch,
-                snapshot: None,
                 tenancy: Tenancy::Take(self.lease()),
                 key: key.clone(),
                 webhooks: webhooks.clone(),
-                wake: Wake::Keep,
+                ..Append::signal(head.reference, batch)
             };
             let entries = entries_of(&append.batch, head.seq);
             match self.store.append(append).await {

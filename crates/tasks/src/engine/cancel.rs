@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::{Call, Engine, Tasks, accept};
 use crate::{
     log::Batch,
-    store::{self, Append, Appended, Head, Tenancy, Wake, Want},
+    store::{self, Append, Appended, Head, Want},
 };
 
 /// How often a cancel of a task that changes all the time is tried.
@@ -61,16 +61,7 @@ impl Engine {
         let live = self.at_hand(head).await?;
         let mut watch = live.watch();
         let entries = accept::entries_of(&batch, head.seq);
-        let append = Append {
-            task: head.reference,
-            epoch: None,
-            batch,
-            snapshot: None,
-            tenancy: Tenancy::Keep,
-            key: None,
-            webhooks: Vec::new(),
-            wake: Wake::Keep,
-        };
+        let append = Append::signal(head.reference, batch);
         let Appended::Done { head: after, .. } = self.store.append(append).await? else {
             // There was no key to repeat.
             return Ok(());

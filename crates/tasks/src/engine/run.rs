@@ -466,14 +466,10 @@ impl Run {
         let snapshot = (settles || due).then(|| self.folded.snapshot());
         let saved = snapshot.as_ref().map(crate::log::Snapshot::bytes);
         let append = Append {
-            task,
-            epoch: Some(epoch),
-            batch: batch.clone(),
             snapshot,
             tenancy: if last { Tenancy::End } else { Tenancy::Keep },
-            key: None,
-            webhooks: Vec::new(),
             wake,
+            ..Append::output(task, epoch, batch.clone())
         };
         let after = match self.engine.store.append(append).await {
             Ok(Appended::Done { head, .. }) => head,
@@ -563,14 +559,8 @@ impl Engine {
             folded.apply(record)?;
         }
         let append = Append {
-            task: head.reference,
-            epoch: Some(epoch),
-            batch: batch.clone(),
             snapshot: Some(folded.snapshot()),
-            tenancy: Tenancy::End,
-            key: None,
-            webhooks: Vec::new(),
-            wake: Wake::Never,
+            ..Append::output(head.reference, epoch, batch.clone())
         };
         if let Appended::Done { head: after, .. } = self.store.append(append).await? {
             let live = self.at_hand(&after).await?;

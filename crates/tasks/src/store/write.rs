@@ -78,6 +78,27 @@ pub struct Append {
     pub wake: Wake,
 }
 
+impl Append {
+    /// Writes a batch as anybody may, and nothing else.
+    pub fn signal(task: TaskRef, batch: Batch) -> Self {
+        Self {
+            task,
+            epoch: None,
+            batch,
+            snapshot: None,
+            tenancy: Tenancy::Keep,
+            key: None,
+            webhooks: Vec::new(),
+            wake: Wake::Keep,
+        }
+    }
+
+    /// Writes a batch as the owner of that epoch, and nothing else.
+    pub fn output(task: TaskRef, epoch: Epoch, batch: Batch) -> Self {
+        Self { epoch: Some(epoch), ..Self::signal(task, batch) }
+    }
+}
+
 /// What becomes of a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tenancy {
