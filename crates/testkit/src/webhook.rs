@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::LOCATION;
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -74,6 +74,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Script {
     next: VecDeque<Answer>,
+    each: Vec<Answer>,
+    tries: HashMap<HeaderValue, usize>,
     then: Option<Answer>,
 }
 
@@ -106,6 +108,12 @@ impl Receiver {
     /// before.
     pub fn answer(&self, path: &str, answers: impl IntoIterator<Item = Answer>) {
         self.scripts().entry(path.to_owned()).or_default().next.extend(answers);
+    }
+
+    /// Answers the first tries of each event on a path like this, whenever nothing else is left
+    /// to answer. Requests with the same `webhook-id` are tries of the same event.
+    pub fn answer_each(&self, path: &str, answers: impl IntoIterator<Item = Answer>) {
+        self.scripts().entry(path.to_owned()).or_default().each.extend(answers);
     }
 
     /// Answers the requests on a path like this whenever nothing else is left to answer, in
@@ -146,6 +154,22 @@ impl Drop for Receiver {
     }
 }
 
+impl Script {
+    fn next_for(&mut self, request: &Request) -> Option<Answer> {
+        self.next
+            .pop_front()
+            .or_else(|| self.next_try(request.headers.get("webhook-id")?))
+            .or_else(|| self.then.clone())
+    }
+
+    fn next_try(&mut self, event: &HeaderValue) -> Option<Answer> {
+        let tries = self.tries.entry(event.clone()).or_default();
+        let answer = self.each.get(*tries).cloned();
+        *tries += 1;
+        answer
+    }
+}
+
 impl Shared {
     fn scripts(&self) -> MutexGuard<'_, HashMap<String, Script>> {
         self.scripts.lock().unwrap_or_else(PoisonError::into_inner)
@@ -156,7 +180,7 @@ impl Shared {
         let mut answer = None;
         self.requests.send_modify(|requests| {
             if let Some(script) = self.scripts().get_mut(&request.path) {
-                answer = script.next.pop_front().or_else(|| script.then.clone());
+                answer = script.next_for(&request);
             }
             requests.push(request);
         });

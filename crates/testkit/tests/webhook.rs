@@ -9,9 +9,14 @@ use tokio::time::timeout;
 
 /// Posts over a connection of its own; returns all that comes back until the server closes.
 async fn post(receiver: &Receiver, target: &str, body: &str) -> String {
+    post_with(receiver, target, "x-name: v\r\n", body).await
+}
+
+/// Posts with header lines of the test's own.
+async fn post_with(receiver: &Receiver, target: &str, lines: &str, body: &str) -> String {
     let mut connection = TcpStream::connect(receiver.address()).await.expect("it listens");
     let length = body.len();
-    let head = format!("POST {target} HTTP/1.1\r\nhost: h\r\nconnection: close\r\nx-name: v\r\n");
+    let head = format!("POST {target} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n{lines}");
     let request = format!("{head}content-length: {length}\r\n\r\n{body}");
     connection.write_all(request.as_bytes()).await.expect("it reads");
     let mut answer = String::new();
@@ -60,6 +65,17 @@ async fn answers_follow_the_script_of_their_path() {
         assert_eq!(redirects, expected.contains("307"));
     }
     assert_eq!(receiver.requests().len(), 7);
+}
+
+#[tokio::test]
+async fn each_event_has_tries_of_its_own() {
+    let receiver = Receiver::start().await;
+    receiver.answer_each("/a", [Answer::Status(500), Answer::Status(503)]);
+    for (event, expected) in [("x", 500), ("y", 500), ("x", 503), ("x", 200), ("y", 503)] {
+        let head = format!("webhook-id: {event}\r\n");
+        let answer = post_with(&receiver, "/a", &head, "").await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {expected} ")), "{event}: {answer}");
+    }
 }
 
 #[tokio::test]
