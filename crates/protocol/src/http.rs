@@ -52,7 +52,7 @@ pub struct HttpReply {
 }
 
 /// A wire form in which method and path say what is asked.
-pub trait HttpForm: Sync {
+pub trait HttpForm: Send + Sync {
     /// Reads a request. [`ErrorKind::MethodNotFound`] if the path is not of this form.
     fn read_call(&self, call: &HttpCall<'_>) -> Result<Request, Error>;
 

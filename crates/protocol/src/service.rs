@@ -175,6 +175,8 @@ pub async fn call(
 pub struct CallContext {
     /// Who calls, as a credential has proved.
     pub caller: Caller,
+    /// The organisation the caller belongs to, if the credential names one. Nothing crosses it.
+    pub organisation: Option<Arc<str>>,
     /// The agent that is called, behind a shared endpoint.
     pub tenant: Option<Tenant>,
     /// When the caller stops waiting.
@@ -191,6 +193,8 @@ pub struct CallContext {
     pub idempotency_key: Option<String>,
     /// The last event a returning reader has seen.
     pub last_event: Option<u64>,
+    /// The name the caller gives to a new task, in forms in which callers name them (C-29).
+    pub task_alias: Option<String>,
 }
 
 impl CallContext {
@@ -198,6 +202,7 @@ impl CallContext {
     pub fn new(caller: Caller) -> Self {
         Self {
             caller,
+            organisation: None,
             tenant: None,
             deadline: None,
             priority: Priority::Normal,
@@ -206,6 +211,7 @@ impl CallContext {
             extensions: BTreeSet::new(),
             idempotency_key: None,
             last_event: None,
+            task_alias: None,
         }
     }
 }

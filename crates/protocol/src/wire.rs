@@ -79,7 +79,7 @@ pub enum StreamEnd {
 /// A wire form in which every call is a POST of one JSON document.
 ///
 /// A form supplies the shapes; the envelope, unless it differs, is JSON-RPC 2.0.
-pub trait JsonRpcForm: Sync {
+pub trait JsonRpcForm: Send + Sync {
     /// Returns the methods and what they stand for. An operation that is not there is one the
     /// form lacks; of several methods for one, the first is written.
     fn methods(&self) -> &'static [(Operation, &'static str)];

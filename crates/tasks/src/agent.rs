@@ -36,6 +36,19 @@ pub trait Agent: Send + Sync + 'static {
     /// returns a [`Failure`]. Dropping the future ends the work: a cancel does that.
     fn run(&self, turn: Turn, output: Output) -> impl Future<Output = Result<(), Failure>> + Send;
 
+    /// Answers a message at once, without a task, or leaves it to [`run`](Self::run).
+    ///
+    /// Asked only if [`Conduct::replies`] says so, and never about a message to a task. Nothing
+    /// of it is kept, so a message that is sent twice is asked about twice: only for answers that
+    /// change nothing.
+    fn reply(
+        &self,
+        _message: &Message,
+        _place: &Place,
+    ) -> impl Future<Output = Result<Option<Message>, Failure>> + Send {
+        async { Ok(None) }
+    }
+
     /// Says how the engine is to treat the work.
     fn conduct(&self) -> Conduct {
         Conduct::default()
@@ -43,11 +56,15 @@ pub trait Agent: Send + Sync + 'static {
 }
 
 /// How the engine treats the work of an agent.
+///
+/// More may come: write what differs, and `..Conduct::default()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Conduct {
     /// What becomes of work whose process has died.
     pub interrupted: Interrupted,
+    /// Whether some messages are answered without a task; see [`Agent::reply`].
+    pub replies: bool,
     /// Whether messages may come while the agent works; it must read [`Turn::input`] then.
     pub listens: bool,
     /// Whether the work may begin before the task is on disk, so that a short turn is written
@@ -63,6 +80,7 @@ impl Default for Conduct {
     fn default() -> Self {
         Self {
             interrupted: Interrupted::Fail,
+            replies: false,
             listens: false,
             begins_early: false,
             dedupes_by_message_id: false,
@@ -193,6 +211,12 @@ pub(crate) trait AnyAgent: Send + Sync {
         output: Output,
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + '_>>;
 
+    fn reply_boxed<'a>(
+        &'a self,
+        message: &'a Message,
+        place: &'a Place,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Message>, Failure>> + Send + 'a>>;
+
     fn conduct(&self) -> Conduct;
 }
 
@@ -203,6 +227,14 @@ impl<A: Agent> AnyAgent for A {
         output: Output,
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + '_>> {
         Box::pin(self.run(turn, output))
+    }
+
+    fn reply_boxed<'a>(
+        &'a self,
+        message: &'a Message,
+        place: &'a Place,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Message>, Failure>> + Send + 'a>> {
+        Box::pin(self.reply(message, place))
     }
 
     fn conduct(&self) -> Conduct {

@@ -76,6 +76,15 @@ impl Agent for Scripted {
         Ok(())
     }
 
+    async fn reply(&self, message: &Message, _: &Place) -> Result<Option<Message>, Failure> {
+        match message.text().as_str() {
+            "ping" => Ok(Some(Message::agent("pong"))),
+            "deny" => Err(Failure::new("not that")),
+            "reply-panic" => panic!("on purpose"),
+            _ => Ok(None),
+        }
+    }
+
     fn conduct(&self) -> Conduct {
         self.conduct
     }
@@ -585,4 +594,36 @@ async fn too_large_an_event_is_refused_and_the_task_unharmed() {
     let task = tasks.send(&call(), say("echo")).await.unwrap();
     assert_eq!(texts(&task), ["fits"]);
     assert_eq!(tasks.refusals().too_large, 1);
+}
+
+#[tokio::test]
+async fn an_agent_that_replies_answers_without_a_task() {
+    let house = house(|conduct| conduct.replies = true);
+    let mut ping = Message::user("ping");
+    let reply = house.tasks.reply(&call(), &ping).await.unwrap().unwrap();
+    assert_eq!((reply.text().as_str(), reply.task_id), ("pong", None));
+    assert!(reply.context_id.is_some(), "an answer always belongs to a conversation");
+
+    ping.context_id = Some(ContextId::parse("c1").unwrap());
+    let reply = house.tasks.reply(&call(), &ping).await.unwrap().unwrap();
+    assert_eq!(reply.context_id, ping.context_id);
+
+    ping.task_id = Some(TaskId::parse("t1").unwrap());
+    assert_eq!(house.tasks.reply(&call(), &ping).await, Ok(None), "a task answers for itself");
+    assert_eq!(house.tasks.reply(&call(), &Message::user("other")).await, Ok(None));
+}
+
+#[tokio::test]
+async fn a_reply_that_fails_tells_the_caller_what_the_agent_meant_for_it() {
+    let house = house(|conduct| conduct.replies = true);
+    for (text, told) in [("deny", "not that"), ("reply-panic", "the agent failed")] {
+        let error = house.tasks.reply(&call(), &Message::user(text)).await.unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Internal, told));
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_reply_is_not_asked() {
+    let house = house(|_| {});
+    assert_eq!(house.tasks.reply(&call(), &Message::user("ping")).await, Ok(None));
 }

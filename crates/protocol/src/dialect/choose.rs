@@ -58,7 +58,8 @@ pub enum Legacy {
 }
 
 impl Legacy {
-    const fn form(self) -> WireForm {
+    /// Returns the form of its calls.
+    pub const fn form(self) -> WireForm {
         match self {
             Self::V03 => WireForm::V03,
             Self::Molecule => WireForm::Molecule,

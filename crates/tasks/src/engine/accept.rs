@@ -1,8 +1,9 @@
 //! A message comes in: a new task, or more for one that is there.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
+use futures_util::FutureExt as _;
 use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::{ContextId, TaskId},
@@ -44,6 +45,24 @@ pub(super) struct Accepted {
 }
 
 impl Tasks {
+    /// Returns what the agent answers without a task, if it does. Such an answer belongs to a
+    /// conversation, too.
+    pub async fn reply(&self, call: &Call, message: &Message) -> Result<Option<Message>, Error> {
+        let agent = self.0.agent(&call.place.agent)?;
+        if message.task_id.is_some() || !agent.conduct().replies {
+            return Ok(None);
+        }
+        let reply = AssertUnwindSafe(agent.reply_boxed(message, &call.place)).catch_unwind().await;
+        let Ok(reply) = reply else { return Err(bridge::agent_panicked()) };
+        let Some(mut reply) = reply.map_err(|failure| bridge::agent_failed(&failure))? else {
+            return Ok(None);
+        };
+        let context = message.context_id.clone();
+        reply.context_id = Some(context.unwrap_or_else(ContextId::generate));
+        reply.task_id = None;
+        Ok(Some(reply))
+    }
+
     /// Takes a message, and waits until its task ends or needs something: at most for the
     /// longest wait, after which the answer is the task as it stands.
     pub async fn send(&self, call: &Call, request: SendMessageRequest) -> Result<Task, Error> {

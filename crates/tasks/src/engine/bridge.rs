@@ -8,7 +8,7 @@ use nuncio_protocol::{
     state::TaskState,
 };
 
-use crate::{log::SpoiltLog, scope::Name, store};
+use crate::{agent::Failure, log::SpoiltLog, scope::Name, store};
 
 /// When a peer may try again after the store was not available.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -26,6 +26,19 @@ pub mod reasons {
 pub(super) fn no_agent(name: &Name) -> Error {
     Error::new(ErrorKind::Unavailable, format!("no agent {name} runs here"))
         .with_reason(reason::AGENT_UNAVAILABLE)
+}
+
+/// The agent could not answer. Only what it meant for the caller is told.
+pub(super) fn agent_failed(failure: &Failure) -> Error {
+    if let Some(error) = failure.source() {
+        tracing::warn!(%error, "an agent failed");
+    }
+    Error::new(ErrorKind::Internal, failure.told())
+}
+
+pub(super) fn agent_panicked() -> Error {
+    tracing::error!("an agent panicked");
+    Error::new(ErrorKind::Internal, "the agent failed")
 }
 
 /// A finished task takes no messages (A2A digest §13).

@@ -31,6 +31,16 @@ impl SealingKey {
         Self(Arc::new(key.expect("a key of AES-256 has 32 bytes")))
     }
 
+    /// Makes a key that nobody else has: for a store that does not outlive the process.
+    ///
+    /// # Panics
+    /// If the system has no randomness to give.
+    pub fn generate() -> Self {
+        let mut bytes = [0; 32];
+        aws_lc_rs::rand::fill(&mut bytes).expect("the system gives randomness");
+        Self::new(&bytes)
+    }
+
     /// Seals secrets for one webhook. Never gives the same twice.
     pub(super) fn seal(
         &self,
