@@ -46,8 +46,6 @@ async fn a_request_whose_head_is_on_its_way_is_answered() {
     tokio::time::sleep(SECOND).await;
     server.drain.begin(30 * SECOND);
     tokio::time::sleep(SECOND).await;
-    // Bytes on their way would not hold up a paused clock.
-    tokio::time::resume();
     begun.send(end).await;
     fresh.send(get("/third")).await;
     let answer = begun.rest().await;

@@ -4,19 +4,21 @@ use std::{convert::Infallible, net::SocketAddr, pin::Pin, sync::Arc, time::Durat
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, Version};
 use http_body_util::{BodyExt as _, Full, StreamBody, combinators::BoxBody};
 use hyper::{
     body::{Frame, Incoming},
+    client::conn::{http1, http2},
     service::Service,
 };
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use nuncio_net::listen::{
     BodyError, BodyLimits, Drain, Limits, Listener, Peer, Tls, body::Guarded,
 };
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::TcpStream,
-    sync::{Notify, Semaphore, mpsc},
+    sync::{Mutex, Notify, Semaphore, mpsc},
     task::JoinHandle,
 };
 
@@ -31,7 +33,6 @@ pub(crate) struct Server {
     /// Told whenever a request has reached the service.
     pub(crate) reached: Arc<Notify>,
     /// The outcomes of bodies.
-    #[expect(dead_code, reason = "read by the tests of bodies, next")]
     pub(crate) bodies: mpsc::UnboundedReceiver<Result<Bytes, BodyError>>,
     pub(crate) serving: JoinHandle<()>,
 }
@@ -76,7 +77,15 @@ impl Server {
     }
 
     pub(crate) async fn raw(&self) -> Raw {
-        Raw { tcp: TcpStream::connect(self.address).await.expect("a connection") }
+        Raw { tcp: self.connect().await }
+    }
+
+    /// Connects. Nothing that is sent waits in the kernel, where a paused clock would not
+    /// wait for it.
+    pub(crate) async fn connect(&self) -> TcpStream {
+        let tcp = TcpStream::connect(self.address).await.expect("a connection");
+        tcp.set_nodelay(true).expect("an open connection");
+        tcp
     }
 }
 
@@ -177,6 +186,62 @@ impl Raw {
         let mut read = Vec::new();
         while let Ok(1..) = self.tcp.read_buf(&mut read).await {}
         String::from_utf8_lossy(&read).into_owned()
+    }
+}
+
+/// A client that speaks HTTP as it should.
+#[derive(Clone)]
+pub(crate) struct Client {
+    sender: Sender,
+}
+
+#[derive(Clone)]
+enum Sender {
+    Http1(Arc<Mutex<http1::SendRequest<Full<Bytes>>>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
+}
+
+impl Client {
+    pub(crate) async fn on(
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        is_http2: bool,
+    ) -> hyper::Result<Self> {
+        let io = TokioIo::new(stream);
+        let sender = if is_http2 {
+            let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await?;
+            tokio::spawn(connection);
+            Sender::Http2(sender)
+        } else {
+            let (sender, connection) = http1::handshake(io).await?;
+            tokio::spawn(connection);
+            Sender::Http1(Arc::new(Mutex::new(sender)))
+        };
+        Ok(Self { sender })
+    }
+
+    pub(crate) async fn send(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> hyper::Result<Response<Incoming>> {
+        match &mut self.sender {
+            Sender::Http1(sender) => sender.lock().await.send_request(request).await,
+            Sender::Http2(sender) => sender.send_request(request).await,
+        }
+    }
+
+    pub(crate) async fn get(&mut self, path: &str) -> hyper::Result<(Version, String)> {
+        let request = Request::get(format!("http://test{path}"));
+        let answer = self.send(request.body(Full::default()).expect("a request")).await?;
+        let version = answer.version();
+        let body = answer.into_body().collect().await?.to_bytes();
+        Ok((version, String::from_utf8_lossy(&body).into_owned()))
+    }
+
+    pub(crate) fn get_later(
+        mut self,
+        path: &'static str,
+    ) -> JoinHandle<hyper::Result<(Version, String)>> {
+        tokio::spawn(async move { self.get(path).await })
     }
 }
 
