@@ -26,6 +26,7 @@
 pub mod client;
 pub mod egress;
 mod error;
+pub mod listen;
 
 pub use client::{Body, Client, Request, Response, Timeouts};
 pub use egress::{CheckedUrl, Errand, Guard, Policy, Purpose, Refused, Trust};

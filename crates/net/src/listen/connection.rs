@@ -1,0 +1,306 @@
+//! One connection, from its first byte to its last.
+
+use std::{
+    convert::Infallible,
+    error::Error as StdError,
+    future::poll_fn,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::{Request, Response};
+use http_body::Body;
+use hyper::{
+    body::Incoming,
+    rt::{Executor, Read, Write},
+    server::conn::{http1, http2},
+    service::Service,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::TcpStream,
+    time::{Sleep, sleep_until, timeout},
+};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::task::TaskTracker;
+
+use super::{
+    Drain, Limits,
+    entrance::Entrance,
+    peer::{self, ClientCertificate, Peer},
+    stream::{Socket, Stream, Transport},
+    watch::{HeadTimer, Phase, Watch},
+};
+
+/// How connections of one listener are served.
+pub(super) struct Server<S> {
+    pub(super) service: S,
+    pub(super) limits: Limits,
+    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) drain: Drain,
+    pub(super) tasks: Tasks,
+}
+
+/// Runs the streams of HTTP/2 connections, and lets the listener wait for them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tasks(pub(super) TaskTracker);
+
+impl<F> Executor<F> for Tasks
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    fn execute(&self, future: F) {
+        self.0.spawn(future);
+    }
+}
+
+/// An HTTP/2 peer must answer a ping this often, this fast.
+const PING_INTERVAL: Duration = Duration::from_secs(20);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+/// What an HTTP/2 peer may send ahead of the reader: of one stream, and of all.
+const STREAM_WINDOW: u32 = 64 * 1024;
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// What is kept for a peer that does not read: of one HTTP/2 stream, or an HTTP/1 connection.
+const SEND_BYTES: usize = 64 * 1024;
+/// Resets that nobody saw coming; an honest client has few of them.
+const RESETS: usize = 64;
+/// Hyper has fewer allocations if this is its own.
+const HYPER_HEADERS: usize = 100;
+
+impl<S, B> Server<S>
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+    S: Clone + Send + Sync + 'static,
+    S::Future: Send + 'static,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
+    /// Serves a connection until it is closed, by whichever side.
+    pub(super) async fn serve(self: Arc<Self>, tcp: TcpStream, address: SocketAddr) {
+        // Answers are written whole: waiting for more to send only delays them.
+        if let Err(error) = tcp.set_nodelay(true) {
+            tracing::debug!(%address, %error, "connection was gone at once");
+            return;
+        }
+        let watch = Arc::new(Watch::new(&self.limits));
+        let socket = Socket::new(tcp, Arc::clone(&watch));
+        let Some((transport, certificate)) = self.secure(socket, address).await else { return };
+        let peer = Peer::new(peer::Connection {
+            address,
+            is_tls: matches!(transport, Transport::Tls(_)),
+            certificate,
+            watch: Arc::clone(&watch),
+        });
+        // The clock of the first head begins when there can be one.
+        watch.enter(Phase::Head);
+        let mut stream = Stream::new(transport, Arc::clone(&watch));
+        let Some(is_http2) = self.version(&mut stream, &watch, address).await else { return };
+        let stream = TokioIo::new(stream);
+        let service = Entrance::new(self.service.clone(), peer, self.limits.headers);
+        if is_http2 {
+            // From here on pings tell whether the peer is there.
+            watch.enter(Phase::Busy);
+            let connection = self.http2().serve_connection(stream, service);
+            self.run(pin!(connection), &watch, address).await;
+        } else {
+            let connection = self.http1(&watch).serve_connection(stream, service);
+            self.run(pin!(connection), &watch, address).await;
+        }
+    }
+
+    /// Drives a connection, and ends it when one of its clocks, the drain or a peer's handle
+    /// says so.
+    async fn run<C>(&self, mut connection: Pin<&mut C>, watch: &Watch, address: SocketAddr)
+    where
+        C: Graceful + Future<Output = hyper::Result<()>>,
+    {
+        let mut begun = pin!(self.drain.begun_token().cancelled());
+        let mut is_draining = false;
+        let mut was_told = false;
+        let mut clock: Pin<&mut Option<Sleep>> = pin!(None);
+        let outcome = poll_fn(|cx| {
+            if watch.is_closed(cx.waker()) {
+                return Poll::Ready(Err("it was to be closed"));
+            }
+            if !is_draining {
+                is_draining = begun.as_mut().poll(cx).is_ready();
+            }
+            loop {
+                if let Poll::Ready(outcome) = connection.as_mut().poll(cx) {
+                    return Poll::Ready(Ok(outcome));
+                }
+                // A request whose head is on its way is still answered.
+                if is_draining && !was_told && watch.phase() != Phase::Head {
+                    was_told = true;
+                    connection.as_mut().end_gracefully();
+                    continue;
+                }
+                return poll_clock(clock.as_mut(), watch, cx)
+                    .map(|()| Err("the peer was too slow"));
+            }
+        });
+        tokio::select! {
+            biased;
+            outcome = outcome => match outcome {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::debug!(%address, %error, "connection broke off"),
+                Err(reason) => tracing::debug!(%address, reason, "connection closed"),
+            },
+            () = self.drain.cut_token().cancelled() => {
+                tracing::debug!(%address, "connection cut: the drain is over");
+            }
+        }
+    }
+
+    async fn secure(
+        &self,
+        socket: Socket,
+        address: SocketAddr,
+    ) -> Option<(Transport, Option<ClientCertificate>)> {
+        let Some(acceptor) = &self.tls else { return Some((Transport::Plain(socket), None)) };
+        let handshake = timeout(self.limits.tls_handshake, acceptor.accept(socket));
+        let accepted = tokio::select! {
+            accepted = handshake => accepted,
+            () = self.drain.cut_token().cancelled() => return None,
+        };
+        let stream = match accepted {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => {
+                tracing::debug!(%address, %error, "handshake failed");
+                return None;
+            }
+            Err(_) => {
+                tracing::debug!(%address, "handshake took too long");
+                return None;
+            }
+        };
+        let certificate = match stream.get_ref().1.peer_certificates() {
+            Some([certificate, ..]) => match ClientCertificate::read(certificate) {
+                Ok(certificate) => Some(certificate),
+                Err(error) => {
+                    tracing::debug!(%address, %error, "client certificate cannot be read");
+                    return None;
+                }
+            },
+            _ => None,
+        };
+        Some((Transport::Tls(Box::new(stream)), certificate))
+    }
+
+    /// Returns whether the peer speaks HTTP/2, unless it takes too long to say.
+    async fn version(
+        &self,
+        stream: &mut Stream,
+        watch: &Watch,
+        address: SocketAddr,
+    ) -> Option<bool> {
+        let mut clock = pin!(None);
+        tokio::select! {
+            biased;
+            version = stream.speaks_http2() => match version {
+                Ok(is_http2) => Some(is_http2),
+                Err(error) => {
+                    tracing::debug!(%address, %error, "connection broke off");
+                    None
+                }
+            },
+            () = poll_fn(|cx| poll_clock(clock.as_mut(), watch, cx)) => {
+                tracing::debug!(%address, "connection closed: the peer was too slow");
+                None
+            }
+            () = self.drain.cut_token().cancelled() => None,
+        }
+    }
+
+    fn http1(&self, watch: &Arc<Watch>) -> http1::Builder {
+        let limits = &self.limits;
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(HeadTimer(Arc::clone(watch)))
+            // The watch has the clocks; this only makes hyper use its timer.
+            .header_read_timeout(Duration::from_secs(1))
+            .max_header_size(limits.header_bytes)
+            .max_buf_size(limits.header_bytes.max(SEND_BYTES));
+        if limits.headers != HYPER_HEADERS {
+            builder.max_headers(limits.headers);
+        }
+        builder
+    }
+
+    fn http2(&self) -> http2::Builder<Tasks> {
+        let limits = &self.limits;
+        let mut builder = http2::Builder::new(self.tasks.clone());
+        builder
+            .timer(TokioTimer::new())
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_TIMEOUT)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_concurrent_streams(limits.streams_per_connection)
+            .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+            .max_send_buf_size(SEND_BYTES)
+            .max_pending_accept_reset_streams(RESETS)
+            .max_local_error_reset_streams(RESETS);
+        builder
+    }
+}
+
+/// Waits for the next deadline of a connection, with as few changes to the timer as possible:
+/// one that rings too early is set again, one that would ring too late is moved.
+fn poll_clock(mut clock: Pin<&mut Option<Sleep>>, watch: &Watch, cx: &mut Context<'_>) -> Poll<()> {
+    loop {
+        let Some(deadline) = watch.deadline() else { return Poll::Pending };
+        match clock.as_mut().as_pin_mut() {
+            None => clock.set(Some(sleep_until(deadline))),
+            Some(mut sleep) => {
+                if sleep.deadline() > deadline {
+                    sleep.as_mut().reset(deadline);
+                }
+                if sleep.as_mut().poll(cx).is_pending() {
+                    return Poll::Pending;
+                }
+                if sleep.deadline() >= deadline {
+                    return Poll::Ready(());
+                }
+                sleep.reset(deadline);
+            }
+        }
+    }
+}
+
+/// A connection that can be asked to answer what it has and then end.
+trait Graceful {
+    fn end_gracefully(self: Pin<&mut Self>);
+}
+
+impl<I, S, B> Graceful for http1::Connection<I, S>
+where
+    I: Read + Write + Unpin + 'static,
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+    S::Future: Send + 'static,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
+    fn end_gracefully(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl<I, S, B> Graceful for http2::Connection<I, S, Tasks>
+where
+    I: Read + Write + Unpin + 'static,
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+    S::Future: Send + 'static,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
+    fn end_gracefully(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}

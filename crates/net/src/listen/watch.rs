@@ -1,0 +1,187 @@
+//! What a connection is doing, and until when it may.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Waker},
+    time::{Duration, Instant as StdInstant},
+};
+
+use futures_util::task::AtomicWaker;
+use hyper::rt::{Sleep, Timer};
+use tokio::time::Instant;
+
+use super::Limits;
+
+/// The clocks of one connection.
+///
+/// Everything but [`close`](Self::close) happens in the connection's own task, so relaxed
+/// atomics are enough, and one timer serves all clocks.
+#[derive(Debug)]
+pub(super) struct Watch {
+    opened: Instant,
+    header_timeout: Duration,
+    idle: Duration,
+    write_stall: Duration,
+    /// A [`Phase`] and when it began.
+    phase: AtomicU64,
+    /// When the peer stopped to take what is written, plus one millisecond; zero if it takes it.
+    stalled: AtomicU64,
+    is_closed: AtomicBool,
+    waker: AtomicWaker,
+}
+
+/// Where a connection is between two requests. HTTP/2 is always busy: it has its pings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Phase {
+    /// A request is being read or answered.
+    Busy,
+    /// Answered all requests so far.
+    Idle,
+    /// The head of a request has begun to come. A new connection is in this phase, for it
+    /// exists to send one.
+    Head,
+}
+
+const PHASE_BITS: u32 = 2;
+
+impl Watch {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            opened: Instant::now(),
+            header_timeout: limits.header_timeout,
+            idle: limits.idle,
+            write_stall: limits.write_stall,
+            phase: AtomicU64::new(Phase::Head as u64),
+            stalled: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
+            waker: AtomicWaker::new(),
+        }
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.phase_since().0
+    }
+
+    pub(super) fn enter(&self, phase: Phase) {
+        let since = if phase == Phase::Busy { 0 } else { self.milliseconds() };
+        self.phase.store(since << PHASE_BITS | phase as u64, Relaxed);
+    }
+
+    /// Notes that the peer sent something.
+    pub(super) fn heard(&self) {
+        if self.phase() == Phase::Idle {
+            self.enter(Phase::Head);
+        }
+    }
+
+    /// Notes whether the peer took what was written.
+    pub(super) fn wrote<T>(&self, outcome: &Poll<T>) {
+        if outcome.is_ready() {
+            self.stalled.store(0, Relaxed);
+        } else if self.stalled.load(Relaxed) == 0 {
+            self.stalled.store(self.milliseconds() + 1, Relaxed);
+        }
+    }
+
+    /// Returns when the connection ends if nothing happens before.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let after = |since: u64, limit: Duration| {
+            self.opened.checked_add(Duration::from_millis(since))?.checked_add(limit)
+        };
+        let of_phase = match self.phase_since() {
+            (Phase::Busy, _) => None,
+            (Phase::Idle, since) => after(since, self.idle),
+            (Phase::Head, since) => after(since, self.header_timeout),
+        };
+        let of_write = match self.stalled.load(Relaxed) {
+            0 => None,
+            since => after(since - 1, self.write_stall),
+        };
+        match (of_phase, of_write) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, Relaxed);
+        self.waker.wake();
+    }
+
+    /// Returns whether somebody wants the connection closed, and wakes the task if somebody
+    /// does later.
+    pub(super) fn is_closed(&self, waker: &Waker) -> bool {
+        self.waker.register(waker);
+        self.is_closed.load(Relaxed)
+    }
+
+    fn phase_since(&self) -> (Phase, u64) {
+        let packed = self.phase.load(Relaxed);
+        let phase = match packed & ((1 << PHASE_BITS) - 1) {
+            0 => Phase::Busy,
+            1 => Phase::Idle,
+            _ => Phase::Head,
+        };
+        (phase, packed >> PHASE_BITS)
+    }
+
+    fn milliseconds(&self) -> u64 {
+        u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX >> PHASE_BITS)
+    }
+}
+
+/// Learns from hyper when it waits for the head of a request.
+///
+/// Hyper has one clock for that which begins when the previous answer ends: it cannot tell an
+/// idle connection from a slow head. It does tell this timer when it begins to wait, by making
+/// a sleep, and when the head is complete, by dropping it.
+pub(super) struct HeadTimer(pub(super) Arc<Watch>);
+
+struct HeadSleep(Arc<Watch>);
+
+impl Timer for HeadTimer {
+    fn sleep(&self, _duration: Duration) -> Pin<Box<dyn Sleep>> {
+        self.wait()
+    }
+
+    fn sleep_until(&self, _deadline: StdInstant) -> Pin<Box<dyn Sleep>> {
+        self.wait()
+    }
+
+    fn now(&self) -> StdInstant {
+        // Hyper only uses it for the deadline above.
+        self.0.opened.into_std()
+    }
+}
+
+impl HeadTimer {
+    fn wait(&self) -> Pin<Box<dyn Sleep>> {
+        // A new connection waits for its head from the moment it was opened.
+        if self.0.phase() == Phase::Busy {
+            self.0.enter(Phase::Idle);
+        }
+        Box::pin(HeadSleep(Arc::clone(&self.0)))
+    }
+}
+
+impl Sleep for HeadSleep {}
+
+impl Future for HeadSleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<()> {
+        // The connection's own timer ends it.
+        Poll::Pending
+    }
+}
+
+impl Drop for HeadSleep {
+    fn drop(&mut self) {
+        self.0.enter(Phase::Busy);
+    }
+}

@@ -1,0 +1,10 @@
+//! The way in, seen by callers: what is served, what is refused, and when it ends.
+
+mod bodies;
+mod clocks;
+mod drain;
+mod heads;
+mod http2;
+mod places;
+mod support;
+mod tls;

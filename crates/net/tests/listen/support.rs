@@ -1,0 +1,252 @@
+//! A service that does as its path says, and a client that writes bytes.
+
+use std::{convert::Infallible, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::{Request, Response, StatusCode, Version};
+use http_body_util::{BodyExt as _, Full, StreamBody, combinators::BoxBody};
+use hyper::{
+    body::{Frame, Incoming},
+    client::conn::{http1, http2},
+    service::Service,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use nuncio_net::listen::{
+    BodyError, BodyLimits, Drain, Limits, Listener, Peer, Tls, body::Guarded,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::{Mutex, Notify, Semaphore, mpsc},
+    task::JoinHandle,
+};
+
+pub(crate) type Body = BoxBody<Bytes, Infallible>;
+
+/// A listener that serves [`Script`].
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) drain: Drain,
+    /// Lets one request for `/wait` go on.
+    pub(crate) gate: Arc<Semaphore>,
+    /// Told whenever a request has reached the service.
+    pub(crate) reached: Arc<Notify>,
+    /// The outcomes of bodies.
+    pub(crate) bodies: mpsc::UnboundedReceiver<Result<Bytes, BodyError>>,
+    pub(crate) serving: JoinHandle<()>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Script {
+    gate: Arc<Semaphore>,
+    reached: Arc<Notify>,
+    bodies: mpsc::UnboundedSender<Result<Bytes, BodyError>>,
+    limits: BodyLimits,
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        Self::with(Limits::default(), BodyLimits::default(), None).await
+    }
+
+    pub(crate) async fn limited(change: impl FnOnce(&mut Limits)) -> Self {
+        let mut limits = Limits::default();
+        change(&mut limits);
+        Self::with(limits, BodyLimits::default(), None).await
+    }
+
+    pub(crate) async fn with(limits: Limits, bodies: BodyLimits, tls: Option<Tls>) -> Self {
+        let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await.expect("a free port");
+        let listener = listener.limits(limits);
+        let listener = match tls {
+            Some(tls) => listener.tls(tls),
+            None => listener,
+        };
+        let (gate, reached) = (Arc::new(Semaphore::new(0)), Arc::new(Notify::new()));
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let script = Script {
+            gate: Arc::clone(&gate),
+            reached: Arc::clone(&reached),
+            bodies: sender,
+            limits: bodies,
+        };
+        let (address, drain) = (listener.local_addr(), Drain::new());
+        let serving = tokio::spawn(listener.serve(script, drain.clone()));
+        Self { address, drain, gate, reached, bodies: receiver, serving }
+    }
+
+    pub(crate) async fn raw(&self) -> Raw {
+        Raw { tcp: self.connect().await }
+    }
+
+    /// Connects. Nothing that is sent waits in the kernel, where a paused clock would not
+    /// wait for it.
+    pub(crate) async fn connect(&self) -> TcpStream {
+        let tcp = TcpStream::connect(self.address).await.expect("a connection");
+        tcp.set_nodelay(true).expect("an open connection");
+        tcp
+    }
+}
+
+impl Service<Request<Incoming>> for Script {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let this = self.clone();
+        Box::pin(async move { Ok(this.answer(request).await) })
+    }
+}
+
+impl Script {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        self.reached.notify_one();
+        let peer = request.extensions().get::<Peer>().expect("every request has it").clone();
+        match request.uri().path() {
+            "/wait" => {
+                self.gate.acquire().await.expect("nobody closes it").forget();
+                text("waited")
+            }
+            "/panic" => panic!("this is what the test asked for"),
+            "/peer" => {
+                let certificate = peer.certificate().map(|certificate| {
+                    let names = certificate.dns_names().collect::<Vec<_>>().join(",");
+                    let uris = certificate.uris().collect::<Vec<_>>().join(",");
+                    format!("{names} {uris} {}", certificate.der().len())
+                });
+                text(format!("{} {} {certificate:?}", peer.address(), peer.is_tls()))
+            }
+            "/close" => {
+                peer.close();
+                std::future::pending().await
+            }
+            "/endless" => {
+                let piece = Bytes::from(vec![b'x'; 16 * 1024]);
+                let frames = stream::repeat_with(move || Ok(Frame::data(piece.clone())));
+                Response::new(StreamBody::new(frames).boxed())
+            }
+            "/body" => {
+                let outcome = Guarded::new(request.into_body(), self.limits).collect().await;
+                let status = match &outcome {
+                    Ok(_) => StatusCode::OK,
+                    Err(BodyError::TooLarge { .. }) => StatusCode::PAYLOAD_TOO_LARGE,
+                    Err(BodyError::TooSlow) => StatusCode::REQUEST_TIMEOUT,
+                    Err(_) => StatusCode::BAD_REQUEST,
+                };
+                let mut response = text("");
+                *response.status_mut() = status;
+                self.bodies.send(outcome).expect("the test listens");
+                response
+            }
+            path => text(path.to_owned()),
+        }
+    }
+}
+
+fn text(text: impl Into<Bytes>) -> Response<Body> {
+    Response::new(Full::new(text.into()).boxed())
+}
+
+/// A client that sends exactly what it is told to.
+pub(crate) struct Raw {
+    pub(crate) tcp: TcpStream,
+}
+
+impl Raw {
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.tcp.write_all(bytes.as_ref()).await.expect("the server takes it");
+    }
+
+    pub(crate) async fn get(&mut self, path: &str) -> String {
+        self.send(get(path)).await;
+        self.answer().await
+    }
+
+    /// Reads one answer whose length is announced.
+    pub(crate) async fn answer(&mut self) -> String {
+        let mut read = Vec::new();
+        loop {
+            let text = String::from_utf8_lossy(&read);
+            if let Some((head, body)) = text.split_once("\r\n\r\n") {
+                let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+                let length: usize = length.expect("a length").parse().expect("a number");
+                if body.len() >= length {
+                    return text.into_owned();
+                }
+            }
+            let count = self.tcp.read_buf(&mut read).await.expect("an answer");
+            assert!(count > 0, "closed after {:?}", String::from_utf8_lossy(&read));
+        }
+    }
+
+    /// Reads until the server closes, whether or not it had more to read.
+    pub(crate) async fn rest(&mut self) -> String {
+        let mut read = Vec::new();
+        while let Ok(1..) = self.tcp.read_buf(&mut read).await {}
+        String::from_utf8_lossy(&read).into_owned()
+    }
+}
+
+/// A client that speaks HTTP as it should.
+#[derive(Clone)]
+pub(crate) struct Client {
+    sender: Sender,
+}
+
+#[derive(Clone)]
+enum Sender {
+    Http1(Arc<Mutex<http1::SendRequest<Full<Bytes>>>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
+}
+
+impl Client {
+    pub(crate) async fn on(
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        is_http2: bool,
+    ) -> hyper::Result<Self> {
+        let io = TokioIo::new(stream);
+        let sender = if is_http2 {
+            let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await?;
+            tokio::spawn(connection);
+            Sender::Http2(sender)
+        } else {
+            let (sender, connection) = http1::handshake(io).await?;
+            tokio::spawn(connection);
+            Sender::Http1(Arc::new(Mutex::new(sender)))
+        };
+        Ok(Self { sender })
+    }
+
+    pub(crate) async fn send(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> hyper::Result<Response<Incoming>> {
+        match &mut self.sender {
+            Sender::Http1(sender) => sender.lock().await.send_request(request).await,
+            Sender::Http2(sender) => sender.send_request(request).await,
+        }
+    }
+
+    pub(crate) async fn get(&mut self, path: &str) -> hyper::Result<(Version, String)> {
+        let request = Request::get(format!("http://test{path}"));
+        let answer = self.send(request.body(Full::default()).expect("a request")).await?;
+        let version = answer.version();
+        let body = answer.into_body().collect().await?.to_bytes();
+        Ok((version, String::from_utf8_lossy(&body).into_owned()))
+    }
+
+    pub(crate) fn get_later(
+        mut self,
+        path: &'static str,
+    ) -> JoinHandle<hyper::Result<(Version, String)>> {
+        tokio::spawn(async move { self.get(path).await })
+    }
+}
+
+pub(crate) fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nhost: test\r\n\r\n")
+}
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
