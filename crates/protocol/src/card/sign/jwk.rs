@@ -127,30 +127,46 @@ impl FromJson for Jwk {
 impl Jwk {
     /// Returns the public numbers, if they are those of a key we can use.
     pub(super) fn material(&self) -> Option<Material> {
-        let coordinate = |member: &Option<String>| decode(member.as_deref()?)?.try_into().ok();
         let number = |member: &Option<String>| {
             let bytes = decode(member.as_deref()?)?;
             let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
             Some(bytes[zeros..].to_vec()).filter(|bytes| !bytes.is_empty())
         };
         match (self.kty.as_deref()?, self.crv.as_deref()) {
-            ("EC", Some("P-256")) => {
-                Some(Material::P256 { x: coordinate(&self.x)?, y: coordinate(&self.y)? })
+            ("EC", Some("P-256")) => Some(Material::P256 {
+                x: coordinate(self.x.as_deref())?,
+                y: coordinate(self.y.as_deref())?,
+            }),
+            ("EC", Some("P-384")) => Some(Material::P384 {
+                x: coordinate(self.x.as_deref())?,
+                y: coordinate(self.y.as_deref())?,
+            }),
+            ("OKP", Some("Ed25519")) => {
+                Some(Material::Ed25519 { x: coordinate(self.x.as_deref())? })
             }
-            ("OKP", Some("Ed25519")) => Some(Material::Ed25519 { x: coordinate(&self.x)? }),
             ("RSA", None) => Some(Material::Rsa { n: number(&self.n)?, e: number(&self.e)? }),
             _ => None,
         }
     }
 
     fn into_public_key(self) -> Option<PublicKey> {
-        let key = PublicKey { material: self.material()?, kid: self.kid? };
+        let (material, kid) = (self.material()?, self.kid?);
         let is_for_signing = self.purpose.is_none_or(|purpose| purpose == "sig")
             && self.operations.is_none_or(|list| list.iter().any(|one| one == "verify"));
-        // A key for another algorithm of the same type, such as PS256, is not ours to use.
-        let fits = self.alg.is_none_or(|name| Algorithm::from_name(&name) == Some(key.algorithm()));
-        (is_for_signing && fits).then_some(key)
+        if !is_for_signing {
+            return None;
+        }
+        match self.alg {
+            // A key for an algorithm that we do not know is not ours to use.
+            Some(name) => PublicKey::with_algorithm(kid, material, Algorithm::from_name(&name)?),
+            None => Some(PublicKey::new(kid, material)),
+        }
     }
+}
+
+/// Reads a number of a fixed length.
+fn coordinate<const LENGTH: usize>(member: Option<&str>) -> Option<[u8; LENGTH]> {
+    decode(member?)?.try_into().ok()
 }
 
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {

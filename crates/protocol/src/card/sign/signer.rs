@@ -20,7 +20,7 @@ use super::{
 };
 use crate::json;
 
-/// A private key that signs cards, under the name by which verifiers find its public half.
+/// A private key that signs, under the name by which verifiers find its public half.
 pub struct Signer {
     key: PrivateKey,
     public: PublicKey,
@@ -47,6 +47,7 @@ impl Signer {
             Algorithm::Rs256 => {
                 PrivateKey::Rs256(RsaKeyPair::generate(KeySize::Rsa3072).map_err(failed)?)
             }
+            _ => return Err(Error::Key("we sign with ES256, EdDSA and RS256 only")),
         })
     }
 
@@ -86,7 +87,7 @@ impl Signer {
     fn new(key: PrivateKey) -> Result<Self, Error> {
         let material = key.public().ok_or(Error::Crypto)?;
         let kid = material.thumbprint();
-        Ok(Self { key, public: PublicKey { kid, material }, jku: None })
+        Ok(Self { key, public: PublicKey::new(kid, material), jku: None })
     }
 
     /// Gives the key another name.
@@ -144,7 +145,8 @@ impl Signer {
         })
     }
 
-    pub(super) fn sign_bytes(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+    /// Signs bytes of any meaning, such as the first two parts of a token.
+    pub fn sign_bytes(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         let random = SystemRandom::new();
         let failed = |_| Error::Crypto;
         match &self.key {
@@ -182,6 +184,7 @@ impl PrivateKey {
                 let key = EcdsaKeyPair::from_private_key_and_public_key(curve, &secret, &point);
                 key.map(Self::Es256).ok()
             }
+            Material::P384 { .. } => None,
             Material::Ed25519 { x } => {
                 let key = Ed25519KeyPair::from_seed_and_public_key(&secret(&jwk.d)?, &x);
                 key.map(Self::EdDsa).ok()

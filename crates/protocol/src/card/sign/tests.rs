@@ -114,12 +114,31 @@ fn keys_we_cannot_use_are_passed_over() {
             {{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}},
             {{"kty":"OKP","crv":"Ed25519","kid":"enc","use":"enc","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}},
             {{"kty":"OKP","crv":"Ed25519","kid":"ops","key_ops":["sign"],"x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}},
-            {{"kty":"RSA","alg":"PS256","kid":"ps","e":"AQAB","n":"AQAB"}},
+            {{"kty":"RSA","alg":"RSA-OAEP","kid":"oaep","e":"AQAB","n":"AQAB"}},
+            {{"kty":"RSA","alg":"ES256","kid":"es","e":"AQAB","n":"AQAB"}},
+            {{"kty":"RSA","alg":"HS256","kid":"hs","e":"AQAB","n":"AQAB"}},
             {ED25519_JWK}]}}"#
     );
     let keys: KeySet = json::from_str(&set).unwrap();
     assert_eq!(keys.iter().map(PublicKey::kid).collect::<Vec<_>>(), ["ed"]);
     assert!(json::from_str::<KeySet>("{}").is_err());
+}
+
+#[test]
+fn a_key_is_for_one_algorithm_only() {
+    let rsa =
+        |alg: &str| format!(r#"{{"keys":[{{"kty":"RSA",{alg}"kid":"r","e":"AQAB","n":"AQAB"}}]}}"#);
+    for (alg, expected) in [
+        ("", Algorithm::Rs256),
+        (r#""alg":"RS256","#, Algorithm::Rs256),
+        (r#""alg":"RS512","#, Algorithm::Rs512),
+        (r#""alg":"PS384","#, Algorithm::Ps384),
+    ] {
+        let keys: KeySet = json::from_str(&rsa(alg)).unwrap();
+        let found: Vec<_> = keys.iter().map(PublicKey::algorithm).collect();
+        assert_eq!(found, [expected]);
+        assert_eq!(json::from_str::<KeySet>(&json::to_string(&keys)).unwrap(), keys);
+    }
 }
 
 #[test]
