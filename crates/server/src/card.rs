@@ -1,0 +1,154 @@
+//! The cards that are shown to everybody.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, Response, StatusCode,
+    header::{
+        CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, VARY,
+    },
+};
+use nuncio_protocol::{
+    card::{AgentCard, write_hybrid},
+    dialect::Legacy,
+    error::Error,
+    json,
+    version::Version,
+    wire::card_document,
+};
+
+use crate::{body::Body, context, respond};
+
+/// How long a card may be kept (P-25).
+const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=30");
+
+/// Where cards are found, below the URL of the agent.
+pub(crate) const CARD: &str = "/.well-known/agent-card.json";
+pub(crate) const OLD_CARD: &str = "/.well-known/agent.json";
+pub(crate) const KEYS: &str = "/.well-known/jwks.json";
+
+/// Whether a card for readers who name no version speaks of 0.3 too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CardStyle {
+    /// Members of both versions, so that readers of either find theirs.
+    #[default]
+    Hybrid,
+    /// Members of 1.0 alone, for readers that refuse what they do not know.
+    Plain,
+}
+
+/// One agent's cards in every form, and the keys that signed them.
+#[derive(Clone, Debug)]
+pub(crate) struct Cards {
+    v1: Document,
+    /// For readers who name no version.
+    unversioned: Document,
+    /// At the path of 0.2.
+    old: Document,
+    keys: Option<Document>,
+    modified: HeaderValue,
+}
+
+#[derive(Clone, Debug)]
+struct Document {
+    text: Bytes,
+    tag: HeaderValue,
+}
+
+impl Cards {
+    pub(crate) fn new(
+        card: &AgentCard,
+        legacy: Option<Legacy>,
+        style: CardStyle,
+        keys: Option<String>,
+    ) -> Result<Self, Error> {
+        let v1 = json::to_string(card);
+        let (unversioned, old) = match legacy {
+            None => (v1.clone(), v1.clone()),
+            Some(Legacy::V03) => {
+                let old = Legacy::V03.form().json_rpc(&card.name);
+                let old = old.map(|form| card_document(&*form, card));
+                let unversioned = match style {
+                    CardStyle::Hybrid => write_hybrid(card)?,
+                    CardStyle::Plain => v1.clone(),
+                };
+                (unversioned, old.unwrap_or_else(|| v1.clone()))
+            }
+            Some(other) => {
+                let form = other.form().json_rpc(&card.name);
+                let text = form.map_or_else(|| v1.clone(), |form| card_document(&*form, card));
+                (text.clone(), text)
+            }
+        };
+        let now = jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+        Ok(Self {
+            v1: Document::new(v1),
+            unversioned: Document::new(unversioned),
+            old: Document::new(old),
+            keys: keys.map(Document::new),
+            // A moment is plain text.
+            modified: HeaderValue::try_from(now).unwrap_or(HeaderValue::from_static("0")),
+        })
+    }
+
+    /// Answers a request for a public document, if the path is that of one.
+    pub(crate) fn find(&self, path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
+        let document = match path {
+            CARD => {
+                let version = headers.get(&context::VERSION).and_then(|value| value.to_str().ok());
+                match version.and_then(Version::parse) {
+                    Some(Version::V1_0) => &self.v1,
+                    _ => &self.unversioned,
+                }
+            }
+            OLD_CARD => &self.old,
+            KEYS => self.keys.as_ref()?,
+            _ => return None,
+        };
+        Some(self.show(document, headers))
+    }
+
+    fn show(&self, document: &Document, headers: &HeaderMap) -> Response<Body> {
+        let mut response = if self.is_known(document, headers) {
+            respond::status(StatusCode::NOT_MODIFIED)
+        } else {
+            let mut response = Response::new(Body::whole(document.text.clone()));
+            response.headers_mut().insert(CONTENT_TYPE, respond::JSON);
+            response
+        };
+        let answer = response.headers_mut();
+        answer.insert(ETAG, document.tag.clone());
+        answer.insert(LAST_MODIFIED, self.modified.clone());
+        answer.insert(CACHE_CONTROL, CACHE);
+        answer.insert(VARY, HeaderValue::from_static("A2A-Version"));
+        response
+    }
+
+    /// Tells whether the reader has the document already (RFC 9110 §13.2.2).
+    fn is_known(&self, document: &Document, headers: &HeaderMap) -> bool {
+        let mut tags = headers.get_all(IF_NONE_MATCH).iter().peekable();
+        if tags.peek().is_none() {
+            return headers.get(IF_MODIFIED_SINCE) == Some(&self.modified);
+        }
+        let own = document.tag.as_bytes();
+        tags.any(|tags| {
+            tags.as_bytes()
+                .split(|byte| *byte == b',')
+                .map(<[u8]>::trim_ascii)
+                .any(|tag| tag == b"*" || tag.strip_prefix(b"W/").unwrap_or(tag) == own)
+        })
+    }
+}
+
+impl Document {
+    fn new(text: String) -> Self {
+        let hash = digest(&SHA256, text.as_bytes());
+        let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hash.as_ref()[..16]));
+        Self {
+            text: Bytes::from(text),
+            // Base64 in quotes is a fit value.
+            tag: HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("\"\"")),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The JSON-RPC binding: one POST, one JSON document.
+
+use http::{Response, StatusCode};
+use nuncio_net::listen::Peer;
+use nuncio_protocol::{
+    dialect::{WireForm, pocketpaw},
+    error::Error,
+    json,
+    jsonrpc::{Envelope, Id, Refusal},
+    operation::{Request, SendMessageConfiguration},
+    service::{CallContext, Outcome},
+    wire::{Call, Echo, JsonRpcForm},
+};
+
+use crate::{
+    body::Body,
+    endpoint::Endpoint,
+    respond,
+    sse::{self, Encoder},
+};
+
+/// Answers a call.
+pub(crate) async fn answer(
+    endpoint: &Endpoint,
+    form: WireForm,
+    ctx: CallContext,
+    body: &[u8],
+    peer: Option<&Peer>,
+) -> Response<Body> {
+    let Some(rules) = form.json_rpc(endpoint.name()) else {
+        return respond::status(StatusCode::NOT_FOUND);
+    };
+    let text = match json::text(body) {
+        Ok(text) => text,
+        Err(error) => return refuse(&*rules, &Id::null(), &error.into()),
+    };
+    if form == WireForm::PocketPaw && text.trim_start().starts_with('[') {
+        return batch(endpoint, &*rules, ctx, text).await;
+    }
+    match rules.read_call(text) {
+        Ok(call) => call_one(endpoint, form, rules, ctx, call, peer).await,
+        Err(Refusal { id, error }) => refuse(&*rules, &id, &error),
+    }
+}
+
+async fn call_one(
+    endpoint: &Endpoint,
+    form: WireForm,
+    rules: Box<dyn JsonRpcForm>,
+    ctx: CallContext,
+    call: Call,
+    peer: Option<&Peer>,
+) -> Response<Body> {
+    let Call { echo, request, task_alias } = call;
+    if echo.id.is_none() {
+        return notify(endpoint, ctx, request).await;
+    }
+    match endpoint.call(ctx, request, task_alias, peer).await {
+        Ok((Outcome::Response(response), _)) => {
+            let text = rules.write_reply(&echo, Ok(&response));
+            respond::document(StatusCode::OK, respond::JSON, text)
+        }
+        Ok((Outcome::Events(events), place)) => {
+            let encoder = match form {
+                WireForm::V1 => Encoder::v1(&echo),
+                _ => Encoder::json_rpc(rules, echo),
+            };
+            sse::answer(events, place, encoder)
+        }
+        Err(error) => reply_with(&*rules, &echo, &error),
+    }
+}
+
+/// Does what a notification says. It is never answered, so nobody waits for it either.
+async fn notify(endpoint: &Endpoint, ctx: CallContext, request: Request) -> Response<Body> {
+    let request = match request {
+        Request::SendMessage(mut send) | Request::SendStreamingMessage(mut send) => {
+            send.configuration
+                .get_or_insert_with(SendMessageConfiguration::default)
+                .return_immediately = true;
+            Request::SendMessage(send)
+        }
+        other => other,
+    };
+    if !request.operation().is_streaming()
+        && let Err(error) = endpoint.call(ctx, request, None, None).await
+    {
+        tracing::debug!(%error, "a notification could not be followed");
+    }
+    respond::status(StatusCode::NO_CONTENT)
+}
+
+/// Answers several calls, one after the other (PD-04).
+async fn batch(
+    endpoint: &Endpoint,
+    rules: &dyn JsonRpcForm,
+    ctx: CallContext,
+    text: &str,
+) -> Response<Body> {
+    let calls = match pocketpaw::read_batch(rules, text) {
+        Ok(calls) => calls.unwrap_or_default(),
+        Err(error) => return refuse(rules, &Id::null(), &error),
+    };
+    let mut replies = Vec::new();
+    for call in calls {
+        let reply = match call {
+            Err(Refusal { id, error }) => Some(rules.write_reply(&echo_of(id), Err(&error))),
+            Ok(Call { echo, request, task_alias }) => {
+                let outcome = endpoint.call(ctx.clone(), request, task_alias, None).await;
+                match outcome {
+                    _ if echo.id.is_none() => None,
+                    Ok((Outcome::Response(response), _)) => {
+                        Some(rules.write_reply(&echo, Ok(&response)))
+                    }
+                    // Streams are refused when the batch is read.
+                    Ok((Outcome::Events(_), _)) => None,
+                    Err(error) => Some(rules.write_reply(&echo, Err(&error))),
+                }
+            }
+        };
+        replies.extend(reply);
+    }
+    match pocketpaw::write_batch(&replies) {
+        Some(text) => respond::document(StatusCode::OK, respond::JSON, text),
+        None => respond::status(StatusCode::NO_CONTENT),
+    }
+}
+
+/// Refuses a body that was not read, with the id it has, if it has one.
+pub(crate) fn refuse_unread(rules: &dyn JsonRpcForm, body: &[u8], error: &Error) -> Response<Body> {
+    let envelope = json::text(body).ok().and_then(|text| Envelope::read_loosely(text).ok());
+    let id = envelope.and_then(|(envelope, _)| envelope.id).unwrap_or_else(Id::null);
+    refuse(rules, &id, error)
+}
+
+fn refuse(rules: &dyn JsonRpcForm, id: &Id, error: &Error) -> Response<Body> {
+    reply_with(rules, &echo_of(id.clone()), error)
+}
+
+fn reply_with(rules: &dyn JsonRpcForm, echo: &Echo, error: &Error) -> Response<Body> {
+    let text = rules.write_reply(echo, Err(error));
+    let mut response = respond::document(respond::json_rpc_status(error), respond::JSON, text);
+    respond::retry_after(&mut response, error);
+    response
+}
+
+/// Echoes an id of a request whose operation is not known; errors do not depend on that.
+fn echo_of(id: Id) -> Echo {
+    Echo::new(id, nuncio_protocol::operation::Operation::SendMessage)
+}

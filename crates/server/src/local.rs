@@ -1,0 +1,213 @@
+//! An agent of this process as a service: the engine behind the terms of its card.
+
+use std::sync::Arc;
+
+use futures_util::stream;
+use nuncio_protocol::{
+    card::AgentCard,
+    error::{Error, ErrorKind},
+    json::Shared,
+    operation::{
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, SendMessageRequest, SubscribeToTaskRequest,
+    },
+    push::TaskPushNotificationConfig,
+    service::{A2aService, Answer, CallContext, Caller, Event, Events},
+    task::{SendMessageResponse, StreamResponse, Task},
+};
+use nuncio_tasks::{
+    engine::{Call, Tasks},
+    scope::{InvalidName, Name, Place, caller_name},
+};
+
+use crate::terms::Terms;
+
+/// Calls an agent that a task engine of this process runs.
+#[derive(Clone, Debug)]
+pub struct LocalAgent {
+    tasks: Tasks,
+    name: Name,
+    /// Where tasks belong that no organisation and no tenant claims.
+    nobody: Name,
+    terms: Terms,
+    extended: Option<Arc<AgentCard>>,
+    promises_extended: bool,
+}
+
+impl LocalAgent {
+    /// Calls the agent of this name, on the terms of its card.
+    pub fn new(tasks: Tasks, name: Name, card: &AgentCard) -> Result<Self, InvalidName> {
+        Ok(Self {
+            tasks,
+            name,
+            nobody: Name::parse("default")?,
+            terms: Terms::of(card),
+            extended: None,
+            promises_extended: card.capabilities.extended_agent_card == Some(true),
+        })
+    }
+
+    /// Shows callers who have proved who they are a card with more on it.
+    #[must_use]
+    pub fn extended_card(mut self, card: AgentCard) -> Self {
+        self.extended = Some(Arc::new(card));
+        self
+    }
+
+    fn call(&self, ctx: &CallContext) -> Result<Call, Error> {
+        let named = |field: &'static str| {
+            move |error: InvalidName| {
+                let text = error.to_string();
+                Error::new(ErrorKind::InvalidParams, format!("{field}: {text}"))
+                    .with_violation(field, text)
+            }
+        };
+        let tenant = match (&ctx.organisation, &ctx.tenant) {
+            (None, None) => self.nobody.clone(),
+            // Lengths keep the two apart, whatever they contain.
+            (organisation, tenant) => {
+                let organisation = organisation.as_deref().unwrap_or_default();
+                let tenant = tenant.as_ref().map_or("", |tenant| tenant.as_str());
+                let name = format!("{}:{organisation}/{tenant}", organisation.len());
+                Name::parse(&name).map_err(named("tenant"))?
+            }
+        };
+        let caller = caller_name(&ctx.caller).map_err(named("caller"))?;
+        Ok(Call {
+            place: Place { tenant, agent: self.name.clone(), caller },
+            key: ctx.idempotency_key.clone(),
+            version: ctx.version,
+            last_event: ctx.last_event,
+        })
+    }
+}
+
+impl A2aService for LocalAgent {
+    fn send_message(
+        &self,
+        ctx: CallContext,
+        request: SendMessageRequest,
+    ) -> Answer<'_, SendMessageResponse> {
+        Box::pin(async move {
+            self.terms.check_send(&ctx, &request)?;
+            let call = self.call(&ctx)?;
+            if let Some(reply) = self.tasks.reply(&call, &request.message).await? {
+                return Ok(SendMessageResponse::Message(reply));
+            }
+            Ok(SendMessageResponse::Task(self.tasks.send(&call, request).await?))
+        })
+    }
+
+    fn send_streaming_message(
+        &self,
+        ctx: CallContext,
+        request: SendMessageRequest,
+    ) -> Answer<'_, Events> {
+        Box::pin(async move {
+            self.terms.check_streaming()?;
+            self.terms.check_send(&ctx, &request)?;
+            let call = self.call(&ctx)?;
+            if let Some(reply) = self.tasks.reply(&call, &request.message).await? {
+                let response = Shared::new(StreamResponse::Message(reply));
+                let event = Event { seq: None, response };
+                return Ok(Box::pin(stream::iter([Ok(event)])) as Events);
+            }
+            self.tasks.stream(&call, request).await
+        })
+    }
+
+    fn get_task(&self, ctx: CallContext, request: GetTaskRequest) -> Answer<'_, Task> {
+        Box::pin(async move { self.tasks.get(&self.call(&ctx)?, request).await })
+    }
+
+    fn list_tasks(
+        &self,
+        ctx: CallContext,
+        request: ListTasksRequest,
+    ) -> Answer<'_, ListTasksResponse> {
+        Box::pin(async move { self.tasks.list(&self.call(&ctx)?, request).await })
+    }
+
+    fn cancel_task(&self, ctx: CallContext, request: CancelTaskRequest) -> Answer<'_, Task> {
+        Box::pin(async move { self.tasks.cancel(&self.call(&ctx)?, request).await })
+    }
+
+    fn subscribe_to_task(
+        &self,
+        ctx: CallContext,
+        request: SubscribeToTaskRequest,
+    ) -> Answer<'_, Events> {
+        Box::pin(async move {
+            self.terms.check_streaming()?;
+            self.tasks.subscribe(&self.call(&ctx)?, request).await
+        })
+    }
+
+    fn create_push_config(
+        &self,
+        ctx: CallContext,
+        request: TaskPushNotificationConfig,
+    ) -> Answer<'_, TaskPushNotificationConfig> {
+        Box::pin(async move {
+            self.terms.check_push()?;
+            self.tasks.create_push_config(&self.call(&ctx)?, request).await
+        })
+    }
+
+    fn get_push_config(
+        &self,
+        ctx: CallContext,
+        request: GetTaskPushNotificationConfigRequest,
+    ) -> Answer<'_, TaskPushNotificationConfig> {
+        Box::pin(async move {
+            self.terms.check_push()?;
+            self.tasks.get_push_config(&self.call(&ctx)?, request).await
+        })
+    }
+
+    fn list_push_configs(
+        &self,
+        ctx: CallContext,
+        request: ListTaskPushNotificationConfigsRequest,
+    ) -> Answer<'_, ListTaskPushNotificationConfigsResponse> {
+        Box::pin(async move {
+            self.terms.check_push()?;
+            self.tasks.list_push_configs(&self.call(&ctx)?, request).await
+        })
+    }
+
+    fn delete_push_config(
+        &self,
+        ctx: CallContext,
+        request: DeleteTaskPushNotificationConfigRequest,
+    ) -> Answer<'_, ()> {
+        Box::pin(async move {
+            self.terms.check_push()?;
+            self.tasks.delete_push_config(&self.call(&ctx)?, request).await
+        })
+    }
+
+    fn get_extended_card(
+        &self,
+        ctx: CallContext,
+        _: GetExtendedAgentCardRequest,
+    ) -> Answer<'_, AgentCard> {
+        Box::pin(async move {
+            if !self.promises_extended {
+                let text = "the agent has no extended card; its public one says all";
+                return Err(Error::new(ErrorKind::UnsupportedOperation, text));
+            }
+            if ctx.caller == Caller::Anonymous {
+                let text = "the extended card is for callers who prove who they are";
+                return Err(Error::new(ErrorKind::Unauthenticated, text));
+            }
+            let card = self.extended.as_deref().cloned();
+            card.ok_or_else(|| {
+                let text = "the agent promises an extended card and has none";
+                Error::new(ErrorKind::ExtendedAgentCardNotConfigured, text)
+            })
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! A server: an agent, its engine, its endpoint and the listener before it.
+
+mod builder;
+
+use std::{
+    convert::Infallible, future::Future, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration,
+};
+
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use nuncio_net::listen::{Drain, Listener};
+use nuncio_protocol::card::AgentCard;
+use nuncio_tasks::engine::Tasks;
+
+pub use builder::{Limits, Server};
+
+use crate::{body::Body, endpoint::Endpoint, respond, streams::Streams};
+
+/// Why a server could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The address cannot be listened at.
+    #[error("{0}")]
+    Bind(#[source] io::Error),
+    /// What it was told does not fit together.
+    #[error("{0}")]
+    Settings(String),
+    /// The card cannot be signed.
+    #[error("the card cannot be signed")]
+    Signing(#[from] nuncio_protocol::card::sign::Error),
+}
+
+/// A server that has its addresses and does not answer yet.
+#[derive(Debug)]
+#[must_use = "it answers once `run` is called"]
+pub struct Bound {
+    listeners: Vec<Listener>,
+    endpoint: Arc<Endpoint>,
+    card: AgentCard,
+    tasks: Tasks,
+    streams: Arc<Streams>,
+    drain: Drain,
+    patience: Duration,
+    url: String,
+}
+
+/// Stops a server from anywhere.
+#[derive(Clone, Debug)]
+pub struct Stopper {
+    drain: Drain,
+    patience: Duration,
+}
+
+impl Stopper {
+    /// Begins to stop: no new connections; calls under way are answered; streams are told to
+    /// resume.
+    pub fn stop(&self) {
+        self.drain.begin(self.patience);
+    }
+}
+
+impl Bound {
+    /// Returns where it listens.
+    pub fn address(&self) -> SocketAddr {
+        // There is always the first.
+        self.listeners
+            .first()
+            .map_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)), Listener::local_addr)
+    }
+
+    /// Returns the URL that the card tells callers.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns the public card.
+    pub fn card(&self) -> &AgentCard {
+        &self.card
+    }
+
+    /// Returns the engine, to look after tasks from beside the wire.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// Returns what stops it.
+    pub fn stopper(&self) -> Stopper {
+        Stopper { drain: self.drain.clone(), patience: self.patience }
+    }
+
+    /// Answers until it is stopped; returns when everything has ended.
+    pub async fn run(self) {
+        let watching = {
+            let streams = Arc::clone(&self.streams);
+            tokio::spawn(async move { streams.watch().await })
+        };
+        let service = Front { endpoint: self.endpoint, drain: self.drain.clone() };
+        let mut serving = tokio::task::JoinSet::new();
+        for listener in self.listeners {
+            serving.spawn(listener.serve(service.clone(), self.drain.clone()));
+        }
+        // Work gets as long to end as the calls that wait for it.
+        let stopping = async {
+            self.drain.begun().await;
+            self.tasks.stop(self.patience).await;
+        };
+        tokio::join!(stopping, async { while serving.join_next().await.is_some() {} });
+        watching.abort();
+    }
+}
+
+/// What all connections share.
+#[derive(Clone, Debug)]
+struct Front {
+    endpoint: Arc<Endpoint>,
+    drain: Drain,
+}
+
+impl hyper::service::Service<Request<Incoming>> for Front {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        if request.method() == Method::GET {
+            match request.uri().path() {
+                "/readyz" if self.drain.has_begun() => {
+                    return ready(StatusCode::SERVICE_UNAVAILABLE);
+                }
+                "/healthz" | "/readyz" => return ready(StatusCode::OK),
+                _ => {}
+            }
+        }
+        let endpoint = Arc::clone(&self.endpoint);
+        Box::pin(async move { Ok(endpoint.answer(request).await) })
+    }
+}
+
+fn ready(
+    status: StatusCode,
+) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>> {
+    Box::pin(std::future::ready(Ok(respond::status(status))))
+}
