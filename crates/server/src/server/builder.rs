@@ -15,6 +15,7 @@ use nuncio_protocol::{
     dialect::{Legacy, Offered},
     error::ErrorTable,
     ids::Tenant,
+    json,
     version::Version,
 };
 use nuncio_tasks::{
@@ -270,7 +271,7 @@ impl Server {
             Some(_) if listeners.len() == 1 => authority(&url)?,
             _ => grpc.to_string(),
         };
-        let keys = self.finish_card(&url, &grpc)?;
+        let keys = self.finish_cards(&url, &grpc)?;
         let card = self.card.clone();
         let cards = Cards::new(&card, self.offered.legacy, self.card_style, keys)
             .map_err(|error| Error::Settings(format!("the card cannot be shown: {error}")))?;
@@ -323,33 +324,38 @@ impl Server {
         })
     }
 
-    /// Adds to the card what only the server knows, and signs it. Returns the public keys.
-    fn finish_card(&mut self, url: &str, grpc: &str) -> Result<Option<String>, Error> {
+    /// Adds to the cards what only the server knows, and signs them. Returns the public keys.
+    fn finish_cards(&mut self, url: &str, grpc: &str) -> Result<Option<String>, Error> {
         let has_push = self.push.is_some() || self.store.is_none();
-        let card = &mut self.card;
-        let capabilities = &mut card.capabilities;
-        if capabilities.push_notifications == Some(true) && !has_push {
-            capabilities.push_notifications = Some(false);
+        let interfaces = interfaces(url, grpc, self.offered, &self.tenants);
+        let promises_extended = self.extended.is_some();
+        for card in std::iter::once(&mut self.card).chain(&mut self.extended) {
+            let capabilities = &mut card.capabilities;
+            if capabilities.push_notifications == Some(true) && !has_push {
+                capabilities.push_notifications = Some(false);
+            }
+            if promises_extended {
+                capabilities.extended_agent_card = Some(true);
+            }
+            if capabilities.streaming == Some(true) {
+                let description = "Streams resume behind the event that Last-Event-ID names.";
+                let resume = AgentExtension::new(RESUME);
+                let resume = AgentExtension { description: description.to_owned(), ..resume };
+                capabilities.extensions.push(resume);
+            }
+            if card.supported_interfaces.is_empty() {
+                card.supported_interfaces.clone_from(&interfaces);
+            }
+            self.gatekeeper.describe(card);
         }
-        if self.extended.is_some() {
-            capabilities.extended_agent_card = Some(true);
-        }
-        if capabilities.streaming == Some(true) {
-            let description = "Streams resume behind the event that Last-Event-ID names.";
-            let resume = AgentExtension::new(RESUME);
-            let resume = AgentExtension { description: description.to_owned(), ..resume };
-            capabilities.extensions.push(resume);
-        }
-        if card.supported_interfaces.is_empty() {
-            card.supported_interfaces = interfaces(url, grpc, self.offered, &self.tenants);
-        }
-        self.gatekeeper.describe(card);
         let Some(signer) = self.signer.take() else { return Ok(None) };
         let signer = signer.with_jku(format!("{url}{KEYS}"));
-        sign::sign(card, &signer)?;
+        for card in std::iter::once(&mut self.card).chain(&mut self.extended) {
+            sign::sign(card, &signer)?;
+        }
         let mut keys = KeySet::default();
         keys.insert(signer.public_key().clone());
-        Ok(Some(nuncio_protocol::json::to_string(&keys)))
+        Ok(Some(json::to_string(&keys)))
     }
 
     fn engine(&mut self, name: &Name) -> Tasks {
