@@ -14,7 +14,10 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::watch::Watch;
+use super::{
+    framing::{Ambiguous, Framing},
+    watch::Watch,
+};
 
 /// A socket that notes when its peer takes nothing. Below TLS, where bytes are those that
 /// the peer takes.
@@ -33,6 +36,7 @@ pub(super) struct Stream {
     kept: [u8; PREFACE.len()],
     kept_from: u8,
     kept_to: u8,
+    framing: Framing,
 }
 
 #[derive(Debug)]
@@ -52,7 +56,14 @@ impl Socket {
 
 impl Stream {
     pub(super) fn new(transport: Transport, watch: Arc<Watch>) -> Self {
-        Self { transport, watch, kept: [0; PREFACE.len()], kept_from: 0, kept_to: 0 }
+        Self {
+            transport,
+            watch,
+            kept: [0; PREFACE.len()],
+            kept_from: 0,
+            kept_to: 0,
+            framing: Framing::new(),
+        }
     }
 
     /// Reads until it is clear whether the peer speaks HTTP/2. What was read is read again.
@@ -60,6 +71,7 @@ impl Stream {
         loop {
             let count = usize::from(self.kept_to);
             if count == PREFACE.len() {
+                self.framing.turn_off();
                 return Ok(true);
             }
             let mut buffer = ReadBuf::new(&mut self.kept[count..]);
@@ -94,17 +106,21 @@ impl AsyncRead for Stream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
+        let before = buffer.filled().len();
         let kept = &this.kept[usize::from(this.kept_from)..usize::from(this.kept_to)];
-        if !kept.is_empty() {
+        if kept.is_empty() {
+            ready!(this.transport.poll_read(cx, buffer))?;
+        } else {
             let taken = kept.len().min(buffer.remaining());
             buffer.put_slice(&kept[..taken]);
             this.kept_from += u8::try_from(taken).unwrap_or_default();
-            return Poll::Ready(Ok(()));
         }
-        let before = buffer.filled().len();
-        ready!(this.transport.poll_read(cx, buffer))?;
-        if buffer.filled().len() > before {
+        let bytes = &buffer.filled()[before..];
+        if !bytes.is_empty() {
             this.watch.heard();
+            if let Err(Ambiguous(request)) = this.framing.read(bytes) {
+                this.watch.refuse_from(request);
+            }
         }
         Poll::Ready(Ok(()))
     }

@@ -4,7 +4,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     task::{Context, Poll, Waker},
     time::{Duration, Instant as StdInstant},
@@ -30,6 +30,9 @@ pub(super) struct Watch {
     phase: AtomicU64,
     /// When the peer stopped to take what is written, plus one millisecond; zero if it takes it.
     stalled: AtomicU64,
+    /// How many requests have reached the service, and from which on none may.
+    requests: AtomicU32,
+    refused: AtomicU32,
     is_closed: AtomicBool,
     waker: AtomicWaker,
 }
@@ -58,6 +61,8 @@ impl Watch {
             write_stall: limits.write_stall,
             phase: AtomicU64::new(Phase::Head as u64),
             stalled: AtomicU64::new(0),
+            requests: AtomicU32::new(0),
+            refused: AtomicU32::new(u32::MAX),
             is_closed: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         }
@@ -86,6 +91,16 @@ impl Watch {
         } else if self.stalled.load(Relaxed) == 0 {
             self.stalled.store(self.milliseconds() + 1, Relaxed);
         }
+    }
+
+    /// Notes that this request, counted from zero, and all after it are ambiguous.
+    pub(super) fn refuse_from(&self, request: u32) {
+        self.refused.store(request, Relaxed);
+    }
+
+    /// Counts a request, and returns whether it is clear where it begins and ends.
+    pub(super) fn is_clear(&self) -> bool {
+        self.requests.fetch_add(1, Relaxed) < self.refused.load(Relaxed)
     }
 
     /// Returns when the connection ends if nothing happens before.
