@@ -34,7 +34,9 @@ enum State {
     Chunk(u64),
     ChunkEnd,
     Trailers,
-    /// Nothing more is read: it is not HTTP/1, or has been found ambiguous.
+    /// Found ambiguous. Nothing more is read.
+    Lost,
+    /// Not HTTP/1. Nothing is read.
     Off,
 }
 
@@ -70,11 +72,16 @@ impl Framing {
         self.state = State::Off;
     }
 
+    /// Returns whether more of a request is to come.
+    pub(super) fn is_within_request(&self) -> bool {
+        !matches!(self.state, State::Start | State::Off)
+    }
+
     /// Reads on. After an error it reads nothing more.
     pub(super) fn read(&mut self, mut bytes: &[u8]) -> Result<(), Ambiguous> {
         while !bytes.is_empty() {
             match self.state {
-                State::Off => return Ok(()),
+                State::Lost | State::Off => return Ok(()),
                 State::Body(left) => {
                     let left = skip(&mut bytes, left);
                     self.state = if left == 0 { State::Start } else { State::Body(left) };
@@ -91,7 +98,7 @@ impl Framing {
                     let (line, rest) = bytes.split_at(end);
                     bytes = rest.get(1..).unwrap_or_default();
                     if self.read_line(line).is_none() {
-                        self.turn_off();
+                        self.state = State::Lost;
                         return Err(Ambiguous(self.heads));
                     }
                 }
@@ -144,7 +151,9 @@ impl Framing {
             },
             State::ChunkEnd if length == 0 => State::ChunkSize,
             State::Trailers => State::Trailers,
-            State::ChunkEnd | State::Body(_) | State::Chunk(_) | State::Off => return None,
+            State::ChunkEnd | State::Body(_) | State::Chunk(_) | State::Lost | State::Off => {
+                return None;
+            }
         };
         Some(())
     }

@@ -16,7 +16,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::{
     framing::{Ambiguous, Framing},
-    watch::Watch,
+    watch::{Phase, Watch},
 };
 
 /// A socket that notes when its peer takes nothing. Below TLS, where bytes are those that
@@ -37,6 +37,8 @@ pub(super) struct Stream {
     kept_from: u8,
     kept_to: u8,
     framing: Framing,
+    /// How much was thrown away since our side was closed.
+    lingered: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -45,6 +47,9 @@ pub(super) enum Transport {
     /// Boxed, so that connections without TLS do not have to have room for it.
     Tls(Box<TlsStream<Socket>>),
 }
+
+/// The most that is thrown away so that a peer can read its answer.
+const LINGER_BYTES: usize = 64 * 1024;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -63,6 +68,7 @@ impl Stream {
             kept_from: 0,
             kept_to: 0,
             framing: Framing::new(),
+            lingered: None,
         }
     }
 
@@ -83,6 +89,27 @@ impl Stream {
                 return Ok(false);
             }
         }
+    }
+}
+
+impl Stream {
+    /// Waits a little for a peer that is still sending. To close on it would reset the
+    /// connection, and it might never read why its request was refused.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.lingered.is_none() {
+            self.watch.enter(Phase::Leaving);
+        }
+        let lingered = self.lingered.get_or_insert(0);
+        let mut scratch = [0; 4 * 1024];
+        while *lingered < LINGER_BYTES {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            let outcome = ready!(self.transport.poll_read(cx, &mut buffer));
+            if outcome.is_err() || buffer.filled().is_empty() {
+                break;
+            }
+            *lingered += buffer.filled().len();
+        }
+        Poll::Ready(())
     }
 }
 
@@ -164,10 +191,16 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.transport {
-            Transport::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
-            Transport::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        if self.lingered.is_none() {
+            ready!(match &mut self.transport {
+                Transport::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
+                Transport::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            })?;
         }
+        if self.framing.is_within_request() {
+            ready!(self.poll_linger(cx));
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -48,7 +48,12 @@ pub(super) enum Phase {
     /// The head of a request has begun to come. A new connection is in this phase, for it
     /// exists to send one.
     Head,
+    /// Our side is closed, the peer is still sending.
+    Leaving,
 }
+
+/// How long a peer has to notice that we are leaving.
+const LINGER: Duration = Duration::from_secs(2);
 
 const PHASE_BITS: u32 = 2;
 
@@ -112,6 +117,7 @@ impl Watch {
             (Phase::Busy, _) => None,
             (Phase::Idle, since) => after(since, self.idle),
             (Phase::Head, since) => after(since, self.header_timeout),
+            (Phase::Leaving, since) => after(since, LINGER),
         };
         let of_write = match self.stalled.load(Relaxed) {
             0 => None,
@@ -140,7 +146,8 @@ impl Watch {
         let phase = match packed & ((1 << PHASE_BITS) - 1) {
             0 => Phase::Busy,
             1 => Phase::Idle,
-            _ => Phase::Head,
+            2 => Phase::Head,
+            _ => Phase::Leaving,
         };
         (phase, packed >> PHASE_BITS)
     }
@@ -197,6 +204,9 @@ impl Future for HeadSleep {
 
 impl Drop for HeadSleep {
     fn drop(&mut self) {
-        self.0.enter(Phase::Busy);
+        // Hyper also drops it when it gives up.
+        if self.0.phase() != Phase::Leaving {
+            self.0.enter(Phase::Busy);
+        }
     }
 }
