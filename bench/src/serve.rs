@@ -100,7 +100,7 @@ pub async fn run(settings: Settings, program: &Path) -> Result<Report> {
     for suite in SUITES.into_iter().filter(|name| suites.iter().any(|wanted| wanted == name)) {
         let report = suites::run(suite, &setup).await.with_context(|| format!("suite {suite}"))?;
         report.print_tables();
-        all.add(report);
+        all.append(report);
     }
     all.print_verdicts();
     match unbuilt {
@@ -146,7 +146,8 @@ async fn refer(arguments: &[String]) -> Result<()> {
     }
     let port = given.or(port("PORT")?).context("no --port, and no PORT")?;
     let kind = kind.clone();
-    reference::run(reference::Options { kind, port, grpc_port, answers, log }).await
+    let store = std::env::var("STORE").ok();
+    reference::run(reference::Options { kind, port, grpc_port, answers, log, store }).await
 }
 
 /// Builds the echo agent on our own server and returns where it is.

@@ -29,7 +29,7 @@ pub(crate) struct Launch {
     pub(crate) name: &'static str,
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<String>,
-    /// `STORE`, for the measured server.
+    /// `STORE`: where tasks are kept.
     pub(crate) store: Option<String>,
 }
 
@@ -45,6 +45,11 @@ pub(crate) struct Server {
 }
 
 impl Launch {
+    /// Whether this is the measured server, and no reference.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.name.starts_with("ours")
+    }
+
     /// Starts the server and waits for its card.
     pub(crate) async fn start(&self) -> Result<Server> {
         let (address, grpc) = free_addresses()?;
@@ -178,6 +183,11 @@ impl References {
         Self { program: program.to_owned() }
     }
 
+    /// Where this program is.
+    pub(crate) fn directory(&self) -> &Path {
+        self.program.parent().unwrap_or_else(|| Path::new("."))
+    }
+
     /// This program.
     pub(crate) fn program(&self) -> &Path {
         &self.program
@@ -193,6 +203,10 @@ impl References {
 
     pub(crate) fn durable(&self, log: &Path) -> Launch {
         self.launch("durable", &["--log", &log.to_string_lossy()])
+    }
+
+    pub(crate) fn postgres(&self, url: String) -> Launch {
+        Launch { store: Some(url), ..self.launch("postgres", &[]) }
     }
 
     pub(crate) fn grpc_bare(&self) -> Launch {

@@ -43,7 +43,7 @@ async fn caller(address: SocketAddr, in_flight: usize, end: Instant) -> Result<T
         let mut sender = sender.clone();
         running.spawn(async move {
             let mut tally = Tally::default();
-            while Instant::now() < end {
+            while tally.count == 0 || Instant::now() < end {
                 let begun = Instant::now();
                 let message = call(&mut sender, address).await?;
                 // The text of the request stands in the history, too.

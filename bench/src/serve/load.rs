@@ -180,9 +180,11 @@ enum Until {
 }
 
 impl Until {
-    fn is_over(&self) -> bool {
+    /// Whether there is nothing more to ask, for one who has asked so often. Everybody asks
+    /// once, however late it is: a point without answers says nothing.
+    fn is_over(&self, asked: u64) -> bool {
         match self {
-            Self::Time(end) => Instant::now() >= *end,
+            Self::Time(end) => asked > 0 && Instant::now() >= *end,
             Self::Count(left) => {
                 let less = |left: u64| left.checked_sub(1);
                 left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_err()
@@ -194,7 +196,7 @@ impl Until {
 async fn asker(address: SocketAddr, question: Question, until: Until) -> Result<Tally> {
     let mut connection = Connection::open(address).await?;
     let mut tally = Tally::default();
-    while !until.is_over() {
+    while !until.is_over(tally.count) {
         let begun = Instant::now();
         let text = question.text();
         let body = timeout(PATIENCE, connection.call(&text)).await.context("no answer")??;

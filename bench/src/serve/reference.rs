@@ -7,6 +7,8 @@
 //!   a turn of the scheduler for each chunk.
 //! - `durable` is typed, and answers when what it will say is on disk, with as many as wait in
 //!   one `fdatasync`.
+//! - `postgres` is typed, and answers when a row is committed, with as many as wait in one
+//!   insert.
 //! - `grpc-bare` is bare, and does the same over gRPC.
 //! - `client-target` is bare, but an answer has the number of its request, so that a client
 //!   that looks at it can be measured.
@@ -17,6 +19,7 @@ mod bare;
 mod body;
 mod durable;
 mod grpc;
+mod postgres;
 mod typed;
 
 use std::{
@@ -57,6 +60,8 @@ pub(crate) struct Options {
     pub(crate) answers: Option<PathBuf>,
     /// The file that `durable` appends to.
     pub(crate) log: Option<PathBuf>,
+    /// The database of `postgres`.
+    pub(crate) store: Option<String>,
 }
 
 enum Kind {
@@ -64,6 +69,7 @@ enum Kind {
     ClientTarget(bare::Answers),
     Typed(typed::Tasks),
     Durable(typed::Tasks, durable::Log),
+    Postgres(typed::Tasks, postgres::Rows),
 }
 
 /// Serves until the parent is gone.
@@ -80,6 +86,10 @@ pub(crate) async fn run(options: Options) -> Result<()> {
         "durable" => {
             let path = options.log.context("durable needs --log")?;
             Kind::Durable(typed::Tasks::default(), durable::Log::open(&path)?)
+        }
+        "postgres" => {
+            let url = options.store.context("postgres needs STORE")?;
+            Kind::Postgres(typed::Tasks::default(), postgres::Rows::open(&url).await?)
         }
         other => bail!("there is no reference {other}"),
     };
@@ -131,10 +141,15 @@ async fn answer(kind: Arc<Kind>, request: Request<Incoming>) -> hyper::Result<Re
         Kind::Typed(tasks) => tasks.answer(&body),
         Kind::Durable(tasks, log) => {
             let answer = tasks.answer(&body);
-            if let Answer::Whole(text) = &answer
-                && is_about(&body, "SendMessage")
-            {
-                log.keep(text.clone()).await;
+            if let Some(text) = kept(&body, &answer) {
+                log.keep(text).await;
+            }
+            answer
+        }
+        Kind::Postgres(tasks, rows) => {
+            let answer = tasks.answer(&body);
+            if let Some(text) = kept(&body, &answer) {
+                rows.keep(text).await;
             }
             answer
         }
@@ -144,6 +159,14 @@ async fn answer(kind: Arc<Kind>, request: Request<Incoming>) -> hyper::Result<Re
         Answer::Burst(events) => respond(Body::Burst(events), "text/event-stream"),
         Answer::Events(events) => respond(Body::Channel(events), "text/event-stream"),
     })
+}
+
+/// What must be kept before it is said.
+fn kept(request: &[u8], answer: &Answer) -> Option<Bytes> {
+    match answer {
+        Answer::Whole(text) if is_about(request, "SendMessage") => Some(text.clone()),
+        _ => None,
+    }
 }
 
 /// Whether the method of a request is this. It stands at the beginning.

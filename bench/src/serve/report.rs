@@ -46,8 +46,8 @@ pub struct Verdict {
     pub figures: Vec<f64>,
     /// What follows the figure.
     pub unit: &'static str,
-    /// What it is to be.
-    pub goal: Goal,
+    /// What it is to be. `None`: it is told for comparison.
+    pub goal: Option<Goal>,
 }
 
 /// What a figure is to be.
@@ -72,7 +72,7 @@ impl Report {
         }
     }
 
-    pub(crate) fn add(&mut self, other: Self) {
+    pub(crate) fn append(&mut self, other: Self) {
         self.tables.extend(other.tables);
         self.verdicts.extend(other.verdicts);
     }
@@ -154,10 +154,11 @@ impl fmt::Display for Table {
             let rate = of(Sample::per_second);
             let processor = of(Sample::processor_micros);
             let latency = of(|sample| sample.latency.as_secs_f64() * 1e6);
+            let latency = if latency > 0.0 { format!("{latency:.0}") } else { "–".to_owned() };
             let reference = self.lines[0].name;
             let ratios = self.ratio(line.name, reference).unwrap_or_default();
             let (ratio, least, most) = spread(&ratios);
-            write!(f, "  {:<42} {rate:>11.0} {processor:>8.1} {latency:>8.0} ", line.name)?;
+            write!(f, "  {:<42} {rate:>11.0} {processor:>8.1} {latency:>8} ", line.name)?;
             writeln!(f, "{ratio:>7.3}   {least:.3} – {most:.3}")?;
         }
         Ok(())
@@ -168,13 +169,18 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, figures, unit, goal } = self;
         let (figure, least, most) = spread(figures);
-        let met = if goal.is_met(figure) { "ok  " } else { "MISS" };
-        let (sign, bound, aim) = match *goal {
-            Goal::AtLeast(bound, aim) => ("≥", bound, aim),
-            Goal::AtMost(bound, aim) => ("≤", bound, aim),
+        let met = match goal {
+            Some(goal) if goal.is_met(figure) => "ok  ",
+            Some(_) => "MISS",
+            None => "    ",
         };
-        write!(f, "{met} {what}: {figure:.2}{unit} ({least:.2} – {most:.2}), ")?;
-        write!(f, "goal {sign} {bound}{unit}")?;
+        write!(f, "{met} {what}: {figure:.2}{unit} ({least:.2} – {most:.2})")?;
+        let (sign, bound, aim) = match goal {
+            Some(Goal::AtLeast(bound, aim)) => ("≥", bound, aim),
+            Some(Goal::AtMost(bound, aim)) => ("≤", bound, aim),
+            None => return Ok(()),
+        };
+        write!(f, ", goal {sign} {bound}{unit}")?;
         if (bound - aim).abs() > f64::EPSILON { write!(f, ", aim {aim}{unit}") } else { Ok(()) }
     }
 }
@@ -206,9 +212,11 @@ mod tests {
             Verdict { what: "it".to_owned(), figures, unit: "", goal }.to_string()
         };
         assert_eq!(
-            verdict(Goal::AtLeast(0.5, 0.9)),
+            verdict(Some(Goal::AtLeast(0.5, 0.9))),
             "ok   it: 0.50 (0.10 – 0.90), goal ≥ 0.5, aim 0.9"
         );
-        assert_eq!(verdict(Goal::AtMost(0.4, 0.4)), "MISS it: 0.50 (0.10 – 0.90), goal ≤ 0.4");
+        let missed = verdict(Some(Goal::AtMost(0.4, 0.4)));
+        assert_eq!(missed, "MISS it: 0.50 (0.10 – 0.90), goal ≤ 0.4");
+        assert_eq!(verdict(None), "     it: 0.50 (0.10 – 0.90)");
     }
 }

@@ -5,8 +5,8 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::{Context as _, Result, bail, ensure};
 
 /// Everything that can be measured, in the order of the report.
-pub const SUITES: [&str; 8] =
-    ["cold", "unary", "durable", "stream", "grpc", "read", "hold", "client"];
+pub const SUITES: [&str; 9] =
+    ["cold", "unary", "durable", "postgres", "stream", "grpc", "read", "hold", "client"];
 
 /// What `--help` says.
 pub const HELP: &str = "\
@@ -16,15 +16,16 @@ Measures A2A servers from outside, side by side with references, and prints rati
                       environment. `none`: references only. Default: the example bench_echo
                       of nuncio-server, built in release
   --client COMMAND    the client to measure; it reads URL, IN_FLIGHT and SECONDS from the
-                      environment and prints how many calls were answered
-  --postgres URL      measures the server with STORE=URL, too; the database is to be empty
-  --only SUITE,...    cold, unary, durable, stream, grpc, read, hold, client
+                      environment and prints how many calls were answered, in how many seconds
+  --only SUITE,...    cold, unary, durable, postgres, stream, grpc, read, hold, client
   --rounds N          how often every point is measured (3)
   --seconds S         how long each time (1.5)
   --tasks N,...       how large the servers grow whose tasks are read (10000)
   --streams N         how many idle streams are held (1000)
-  --directory PATH    where databases are put (the directory for temporary files)
+  --directory PATH    where databases are put (beside this program)
   --quick             one short round of everything, to see that it runs
+
+NUNCIO_WITHOUT=postgres leaves Postgres out; else it must be installed.
 ";
 
 /// How a run goes.
@@ -35,8 +36,6 @@ pub struct Settings {
     pub ours: Ours,
     /// The client to measure.
     pub client: Option<Vec<String>>,
-    /// A database to measure the server with.
-    pub postgres: Option<String>,
     /// The names of the suites to run.
     pub only: Vec<String>,
     /// How often every point is measured.
@@ -47,8 +46,9 @@ pub struct Settings {
     pub tasks: Vec<u64>,
     /// How many idle streams are held.
     pub streams: usize,
-    /// Where databases are put.
-    pub directory: PathBuf,
+    /// Where databases are put, if not beside the program: a directory for temporary files is
+    /// often in memory, where durability is free.
+    pub directory: Option<PathBuf>,
 }
 
 /// Which server is measured.
@@ -67,13 +67,12 @@ impl Default for Settings {
         Self {
             ours: Ours::Example,
             client: None,
-            postgres: None,
             only: SUITES.map(str::to_owned).into(),
             rounds: 3,
             point: Duration::from_millis(1500),
             tasks: vec![10_000],
             streams: 1000,
-            directory: std::env::temp_dir(),
+            directory: None,
         }
     }
 }
@@ -115,13 +114,12 @@ impl Settings {
             "--ours" if value == "none" => self.ours = Ours::None,
             "--ours" => self.ours = Ours::Command(words(value)?),
             "--client" => self.client = Some(words(value)?),
-            "--postgres" => self.postgres = Some(value.to_owned()),
             "--only" => self.only = suites(value)?,
             "--rounds" => self.rounds = value.parse()?,
             "--seconds" => self.point = Duration::try_from_secs_f64(value.parse()?)?,
             "--tasks" => self.tasks = sizes(value)?,
             "--streams" => self.streams = value.parse()?,
-            "--directory" => self.directory = value.into(),
+            "--directory" => self.directory = Some(value.into()),
             _ => bail!("no such option"),
         }
         ensure!(self.rounds > 0 && self.streams > 0 && !self.point.is_zero(), "nothing to do");
