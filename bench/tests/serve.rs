@@ -88,7 +88,7 @@ async fn messages_are_answered_from_postgres() {
 async fn whole_streams_are_counted() {
     let names = ["typed", "bare", "ours, memory", "ours, SQLite"].as_slice();
     let tables =
-        [("64 streams × 100 chunks", 64 * 103, names), ("1 streams × 100 chunks", 103, names)];
+        [("64 streams × 100 chunks", 64 * 103, names), ("1 stream × 100 chunks", 103, names)];
     let report = check(settings("stream"), &tables, 4).await;
     for table in &report.tables {
         // The task, working, the chunks, completed.

@@ -23,7 +23,6 @@ mod postgres;
 mod typed;
 
 use std::{
-    convert::Infallible,
     io,
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
@@ -206,6 +205,3 @@ impl Ask {
         chunks.map_or(Self::Echo, |count: usize| Self::Chunks(count.min(100_000)))
     }
 }
-
-/// Never happens, and says so to the compiler.
-type Never = Infallible;

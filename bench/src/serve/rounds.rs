@@ -62,6 +62,9 @@ impl Point {
             Self::Send { connections } => (format!("SendMessage × {connections}"), "requests"),
             Self::Get { connections } => (format!("GetTask × {connections}"), "requests"),
             Self::List { connections } => (format!("ListTasks(50) × {connections}"), "requests"),
+            Self::Stream { streams: 1, chunks } => {
+                (format!("1 stream × {chunks} chunks"), "events")
+            }
             Self::Stream { streams, chunks } => {
                 (format!("{streams} streams × {chunks} chunks"), "events")
             }

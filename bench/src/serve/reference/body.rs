@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    convert::Infallible,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -12,8 +13,6 @@ use hyper::{
     body::{Frame, SizeHint},
 };
 use tokio::sync::mpsc;
-
-use super::Never;
 
 pub(super) enum Body {
     Whole(Option<Bytes>),
@@ -43,12 +42,12 @@ impl Body {
 
 impl hyper::body::Body for Body {
     type Data = Bytes;
-    type Error = Never;
+    type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Never>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut *self {
             Self::Whole(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
             Self::Burst(burst) => burst.poll(),
@@ -74,7 +73,7 @@ impl hyper::body::Body for Body {
 }
 
 impl Burst {
-    fn poll(&mut self) -> Poll<Option<Result<Frame<Bytes>, Never>>> {
+    fn poll(&mut self) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.events.get(self.sent) {
             Some(event) => {
                 self.sent += 1;
