@@ -285,3 +285,6 @@ fn check_binding(token: &Token<'_>, certificate: Option<&Certificate<'_>>) -> Re
 pub fn read(text: &str) -> Result<(), Why> {
     Token::parse(text).map(drop)
 }
+
+#[cfg(test)]
+mod tests;

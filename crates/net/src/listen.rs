@@ -14,6 +14,7 @@ mod addresses;
 mod connection;
 mod drain;
 mod entrance;
+mod framing;
 mod peer;
 mod stream;
 mod tls;

@@ -27,6 +27,10 @@ impl Peer {
         Self { connection: Arc::new(connection) }
     }
 
+    pub(super) fn watch(&self) -> &Watch {
+        &self.connection.watch
+    }
+
     /// Returns the address that connected. Behind a proxy, the proxy's.
     pub fn address(&self) -> SocketAddr {
         self.connection.address

@@ -1,0 +1,12 @@
+//! What callers and attackers see, through the public door.
+
+mod issuer;
+mod support;
+
+mod admit;
+mod api_key;
+mod certificate;
+mod key_file;
+mod key_server;
+mod refusal;
+mod token;

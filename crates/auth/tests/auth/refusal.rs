@@ -1,0 +1,41 @@
+//! What the caller is told.
+
+use std::time::Duration;
+
+use nuncio_auth::{Refusal, Why};
+use nuncio_protocol::error::ErrorKind;
+
+#[track_caller]
+fn check(refusal: Refusal, status: u16, kind: ErrorKind, challenge: Option<&str>) {
+    assert_eq!(refusal.status().as_u16(), status);
+    let error = refusal.to_error();
+    assert_eq!(error.kind(), kind);
+    assert_eq!(error.retry_after(), refusal.retry_after());
+    assert_eq!(
+        refusal.challenge().as_ref().map(|value| value.to_str().expect("a text")),
+        challenge
+    );
+}
+
+#[test]
+fn every_refusal_has_its_status_and_challenge() {
+    let bearer = r#"Bearer realm="nuncio""#;
+    let invalid = r#"Bearer realm="nuncio", error="invalid_token""#;
+    check(Refusal::Missing, 401, ErrorKind::Unauthenticated, Some(bearer));
+    check(Why::Expired.into(), 401, ErrorKind::Unauthenticated, Some(invalid));
+    check(Refusal::Several, 400, ErrorKind::InvalidRequest, None);
+    check(Refusal::Forbidden, 403, ErrorKind::PermissionDenied, None);
+    check(Refusal::Unavailable, 503, ErrorKind::Unavailable, None);
+    let retry_after = Duration::from_secs(6);
+    check(Refusal::TooMany { retry_after }, 429, ErrorKind::RateLimited, None);
+    assert_eq!(Refusal::TooMany { retry_after }.retry_after(), Some(retry_after));
+}
+
+#[test]
+fn a_caller_does_not_learn_why_a_credential_is_not_valid() {
+    let texts: Vec<_> = [Why::WrongKey, Why::KeyRevoked, Why::Signature, Why::Expired, Why::Issuer]
+        .map(|why| Refusal::from(why).to_error())
+        .into_iter()
+        .collect();
+    assert!(texts.iter().all(|error| *error == texts[0]), "{texts:?}");
+}
