@@ -27,7 +27,7 @@ impl Peer {
         Self { connection: Arc::new(connection) }
     }
 
-    pub(super) fn watch(&self) -> &Watch {
+    pub(super) fn watch(&self) -> &Arc<Watch> {
         &self.connection.watch
     }
 

@@ -135,12 +135,14 @@ impl AsyncRead for Stream {
         let this = &mut *self;
         let before = buffer.filled().len();
         let kept = &this.kept[usize::from(this.kept_from)..usize::from(this.kept_to)];
-        if kept.is_empty() {
-            ready!(this.transport.poll_read(cx, buffer))?;
-        } else {
-            let taken = kept.len().min(buffer.remaining());
-            buffer.put_slice(&kept[..taken]);
-            this.kept_from += u8::try_from(taken).unwrap_or_default();
+        let taken = kept.len().min(buffer.remaining());
+        buffer.put_slice(&kept[..taken]);
+        this.kept_from += u8::try_from(taken).unwrap_or_default();
+        // More is read at once: hyper doubles its buffer if the first read looks small. Should
+        // that fail, the next read will find out.
+        let outcome = this.transport.poll_read(cx, buffer);
+        if taken == 0 {
+            ready!(outcome)?;
         }
         let bytes = &buffer.filled()[before..];
         if !bytes.is_empty() {
