@@ -26,7 +26,11 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use nuncio_protocol::time::Timestamp;
 
 pub(crate) use self::record::is_name;
-pub use self::{file::Error, keys::ApiKeys, record::KeyRecord};
+pub use self::{
+    file::{Error, parse_file},
+    keys::ApiKeys,
+    record::KeyRecord,
+};
 use crate::{
     identity::{Identity, Method},
     refusal::Why,

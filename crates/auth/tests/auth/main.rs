@@ -6,6 +6,7 @@ mod support;
 mod admit;
 mod api_key;
 mod certificate;
+mod corpus;
 mod key_file;
 mod key_server;
 mod refusal;
