@@ -55,6 +55,15 @@ async fn a_revoked_key_is_refused_at_once_and_a_new_one_taken() {
 }
 
 #[tokio::test]
+async fn a_key_can_come_from_outside() {
+    let text = "nk_0123456789abcdef_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+    let key: ApiKey = text.parse().unwrap();
+    let gatekeeper = gatekeeper(&ApiKeys::from_iter([key.record("admin")]));
+    let identity = admit(&gatekeeper, &[("x-api-key", text)]).await.unwrap();
+    assert_eq!(identity.name(), Some("admin"));
+}
+
+#[tokio::test]
 async fn an_expired_key_is_refused() {
     let (key, record) = ApiKey::generate("alice");
     let gatekeeper = gatekeeper(&ApiKeys::from_iter([record.with_expiry(Timestamp::now())]));
@@ -161,6 +170,7 @@ proptest! {
         let gatekeeper = gatekeeper(&keys);
         let text = key.to_string();
         prop_assert_eq!(judge(&gatekeeper, &text), Ok(()));
+        prop_assert_eq!(text.parse::<ApiKey>(), Ok(key));
         let at = at.index(text.len());
         let mut mutated = text.clone();
         match kind {
