@@ -9,5 +9,6 @@ mod certificate;
 mod corpus;
 mod key_file;
 mod key_server;
+mod log;
 mod refusal;
 mod token;
