@@ -88,7 +88,7 @@ async fn the_log_says_why_and_nothing_secret() {
     ] {
         assert!(log.contains(why), "{why}: {log}");
     }
-    let pieces = secrets.iter().flat_map(|secret| secret.rsplit(['_', '.']).next());
+    let pieces = secrets.iter().filter_map(|secret| secret.rsplit(['_', '.']).next());
     for piece in pieces.chain(["pl4nted", "\u{1b}", "alice"]).filter(|piece| piece.len() > 4) {
         assert!(!log.contains(piece), "{piece}: {log}");
     }
