@@ -118,10 +118,11 @@ impl Bound {
         for listener in self.listeners {
             serving.spawn(listener.serve(service.clone(), self.drain.clone()));
         }
-        // Work gets as long to end as the calls that wait for it.
+        // Work gets most of the time. Calls that wait for what does not end by then are answered
+        // with the task as it stands, in the rest of it.
         let stopping = async {
             self.drain.begun().await;
-            self.tasks.stop(self.patience).await;
+            self.tasks.stop(self.patience * 3 / 4).await;
         };
         tokio::join!(stopping, async { while serving.join_next().await.is_some() {} });
         watching.abort();
