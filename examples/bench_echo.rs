@@ -25,6 +25,10 @@ use nuncio_tasks::{
     store::Store,
 };
 
+/// As in the `nuncio` program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 struct Echo;
 
 impl Agent for Echo {

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use memchr::memmem;
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
     json::Shared,
@@ -61,17 +62,25 @@ impl Packed {
 
 impl Names<'_> {
     fn leave_out(self, json: &[u8]) -> Vec<u8> {
-        // JSON that we wrote is text; what is not has no names to be left out.
-        let Ok(text) = std::str::from_utf8(json) else { return json.to_vec() };
-        let mut short = Vec::with_capacity(text.len());
-        for (number, between) in text.split(self.task.as_str()).enumerate() {
-            short.extend((number > 0).then_some(TASK));
-            for (number, between) in between.split(self.context.as_str()).enumerate() {
-                short.extend((number > 0).then_some(CONTEXT));
-                short.extend_from_slice(between.as_bytes());
-            }
+        let mut short = Vec::with_capacity(json.len());
+        let mut start = 0;
+        for place in memmem::find_iter(json, self.task.as_str()) {
+            self.leave_context_out(&json[start..place], &mut short);
+            short.push(TASK);
+            start = place + self.task.as_str().len();
         }
+        self.leave_context_out(&json[start..], &mut short);
         short
+    }
+
+    fn leave_context_out(self, json: &[u8], short: &mut Vec<u8>) {
+        let mut start = 0;
+        for place in memmem::find_iter(json, self.context.as_str()) {
+            short.extend_from_slice(&json[start..place]);
+            short.push(CONTEXT);
+            start = place + self.context.as_str().len();
+        }
+        short.extend_from_slice(&json[start..]);
     }
 
     fn put_in(self, short: &[u8]) -> Bytes {
