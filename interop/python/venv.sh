@@ -23,6 +23,10 @@ wanted="$("$python" -VV; cat "$requirements")"
 if [[ "$(cat interop/.venv/wanted 2>/dev/null)" != "$wanted" ]]; then
     rm -rf interop/.venv
     "$python" -m venv interop/.venv
-    interop/.venv/bin/pip install --quiet --disable-pip-version-check -r "$requirements"
+    if ! interop/.venv/bin/pip install --quiet --disable-pip-version-check -r "$requirements"; then
+        echo "interop: pip cannot install the Python SDK: see above, and whether its index can" \
+            "be reached" >&2
+        exit 1
+    fi
     printf '%s' "$wanted" >interop/.venv/wanted
 fi

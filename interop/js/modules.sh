@@ -1,0 +1,22 @@
+# Sourced by interop/run and interop/lint, at the root of the repository: makes
+# interop/js/node_modules, anew whenever what is locked or the Node has changed.
+
+usable_node() {
+    node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' 2>/dev/null &&
+        command -v npm >/dev/null
+}
+
+if ! usable_node; then
+    echo "interop: needs Node.js 20 or newer with \`npm\`; on Debian: apt install nodejs npm" >&2
+    exit 1
+fi
+
+wanted="$(node --version; cat interop/js/package-lock.json)"
+if [[ "$(cat interop/js/node_modules/.wanted 2>/dev/null)" != "$wanted" ]]; then
+    if ! (cd interop/js && npm ci --ignore-scripts --silent); then
+        echo "interop: npm cannot install the JavaScript SDK: see above, and whether its" \
+            "registry can be reached" >&2
+        exit 1
+    fi
+    printf '%s' "$wanted" >interop/js/node_modules/.wanted
+fi
