@@ -350,13 +350,14 @@ async function completed(receiver, version) {
 }
 
 /**
- * Accepts errors of a name, on whatever binding they came.
+ * Accepts errors of a name, on whatever binding they came. In streams of 0.3 the SDK gives them
+ * as the cause of others.
  * @param {string} name
  */
 function called(name) {
   return (/** @type {Error} */ error) => {
-    for (let at = error; at; at = Object.getPrototypeOf(at)) {
-      if (at.constructor?.name === name || at.name === name) return true;
+    for (let at = error.cause ?? error; at; at = Object.getPrototypeOf(at)) {
+      if (at.constructor?.name === name) return true;
     }
     return assert.fail(`not ${name} but ${error.name}: ${error.message}`);
   };

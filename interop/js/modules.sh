@@ -2,8 +2,8 @@
 # interop/js/node_modules, anew whenever what is locked or the Node has changed.
 
 usable_node() {
-    node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' 2>/dev/null &&
-        command -v npm >/dev/null
+    command -v npm >/dev/null &&
+        node -e 'process.exitCode = parseInt(process.versions.node) < 20 ? 1 : 0' 2>/dev/null
 }
 
 if ! usable_node; then

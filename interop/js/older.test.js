@@ -188,12 +188,14 @@ function texts(parts) {
 }
 
 /**
- * Accepts errors of a name; on JSON-RPC the SDK has names of its own for them.
+ * Accepts errors of a name. On JSON-RPC the SDK has names of its own for them, and in streams
+ * gives them as the cause of others.
  * @param {string} name
  */
 function called(name) {
   return (/** @type {Error} */ error) => {
-    if (error.constructor.name.replace('JSONRPC', '') === name) return true;
+    const names = [error, error.cause].map((found) => found?.constructor.name);
+    if (names.some((found) => found?.replace('JSONRPC', '') === name)) return true;
     return assert.fail(`not ${name} but ${error.constructor.name}: ${error.message}`);
   };
 }
