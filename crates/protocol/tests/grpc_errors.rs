@@ -111,6 +111,23 @@ fn a_precise_reason_stands_behind_that_of_a2a() {
     assert_eq!(Error::from_rpc(&status), error);
 }
 
+/// The Python SDK goes by the name, the JavaScript SDK by the code.
+#[test]
+fn a_status_of_0_3_names_its_error() {
+    for (kind, code, message) in [
+        (ErrorKind::TaskNotFound, tonic::Code::NotFound, "TaskNotFoundError: no"),
+        (
+            ErrorKind::UnsupportedOperation,
+            tonic::Code::Unimplemented,
+            "UnsupportedOperationError: no",
+        ),
+        (ErrorKind::RateLimited, tonic::Code::ResourceExhausted, "no"),
+    ] {
+        let status = Error::new(kind, "no").to_tonic_v03();
+        assert_eq!((status.code(), status.message()), (code, message));
+    }
+}
+
 /// Else the kind would change when the error is passed on.
 #[test]
 fn a_reason_of_a_peers_own_does_not_hide_one_we_know() {

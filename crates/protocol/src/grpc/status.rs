@@ -12,6 +12,7 @@ use prost_types::{Any, Struct};
 
 use super::rpc::{self, bad_request};
 use crate::{
+    dialect::v03_http,
     error::{
         BAD_REQUEST, ERROR_DOMAIN, ERROR_INFO, Error, ErrorKind, ErrorTable, GrpcCode,
         PRECISE_DOMAIN, RETRY_INFO,
@@ -78,6 +79,17 @@ impl Error {
     /// Writes the status that ends a gRPC call.
     pub fn to_tonic(&self, table: ErrorTable) -> tonic::Status {
         let status = self.to_rpc(table);
+        let details = Bytes::from(status.encode_to_vec());
+        tonic::Status::with_details(status.code.into(), status.message, details)
+    }
+
+    /// Writes the status that ends a gRPC call of A2A 0.3. Its clients know no details: they go
+    /// by the codes of that time, and by the name that stands before the message.
+    pub fn to_tonic_v03(&self) -> tonic::Status {
+        let mut status = self.to_rpc(ErrorTable::V1_0_0);
+        if let Some(name) = v03_http::error_name(self.kind()) {
+            status.message = format!("{name}: {}", status.message);
+        }
         let details = Bytes::from(status.encode_to_vec());
         tonic::Status::with_details(status.code.into(), status.message, details)
     }
