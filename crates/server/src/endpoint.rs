@@ -128,8 +128,7 @@ impl Endpoint {
         };
         let active = self.active_extensions(&ctx);
         let mut response = if is_json_rpc {
-            let peer = head.extensions.get::<Peer>();
-            jsonrpc::answer(self, form, ctx, body, peer).await
+            jsonrpc::answer(self, form, ctx, head, body).await
         } else {
             rest::answer(self, form, ctx, head, path, body).await
         };
