@@ -111,7 +111,7 @@ function suite(binding) {
     }
   });
 
-  test('a webhook is set, read and called', async () => {
+  test('a webhook is set, read, listed, deleted and called', async () => {
     const receiver = await receive();
     try {
       const task = await send(saying('tck-input-required'));
@@ -122,6 +122,11 @@ function suite(binding) {
       const named = { id: task.id, pushNotificationConfigId: 'hook' };
       const kept = await client.getTaskPushNotificationConfig(named);
       assert.equal(kept.pushNotificationConfig.url, receiver.url);
+      const other = { ...set, pushNotificationConfig: { ...config, id: 'other' } };
+      await client.setTaskPushNotificationConfig(other);
+      await client.deleteTaskPushNotificationConfig({ ...named, pushNotificationConfigId: 'other' });
+      const listed = await client.listTaskPushNotificationConfig({ id: task.id });
+      assert.deepEqual(listed.map((each) => each.pushNotificationConfig.id), ['hook']);
       await send(saying('tck-complete-task', task));
       for (;;) {
         const { headers, body } = await receiver.next();
