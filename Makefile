@@ -10,8 +10,8 @@ DENY_VERSION := 0.20.2
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: ## build, and show one message in every wire form that Nuncio speaks
-	@$(CARGO) run --quiet -p nuncio-protocol --example translate
+run: ## build, and serve an agent on this machine
+	@$(CARGO) run --quiet -p nuncio -- serve
 
 test: services check ## every check and every test; installs what it needs
 	$(CARGO) test --workspace --all-features
@@ -38,9 +38,10 @@ check: ## format, lints, documentation, each feature alone, generated code
 audit: $(TOOLS)/bin/cargo-deny ## licences, bans and sources of all dependencies
 	$(TOOLS)/bin/cargo-deny --all-features check bans licenses sources
 
-bench: ## what codec, engine and stores cost, as ratios in one run
+bench: ## what codec, engine, stores and server cost, as ratios in one run
 	$(CARGO) run --release -p nuncio-bench
 	$(CARGO) run --release -p nuncio-bench --bin tasks
+	$(CARGO) run --release -p nuncio-bench --bin serve
 
 fuzz: ## fuzz every reader for a minute each; needs cargo-fuzz
 	for target in $$($(CARGO) fuzz list); do \

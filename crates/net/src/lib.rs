@@ -1,4 +1,35 @@
-//! The way out: an HTTP client that only reaches where it may.
+//! The way in and out: a listener that bounds what callers can cost, and an HTTP client that
+//! only reaches where it may.
+//!
+//! # In
+//!
+//! A [`listen::Listener`] takes connections for one service, in HTTP/1.1 and HTTP/2, with or
+//! without TLS. It has a limit for everything that a caller could be slow with or send too
+//! much of, and ends without breaking off what its callers are in the middle of.
+//!
+//! ```no_run
+//! use std::{convert::Infallible, time::Duration};
+//!
+//! use http_body_util::Full;
+//! use hyper::{body::{Bytes, Incoming}, service::service_fn};
+//! use nuncio_net::listen::{Drain, Listener};
+//!
+//! # async fn serve() -> std::io::Result<()> {
+//! let hello = service_fn(async |_: http::Request<Incoming>| {
+//!     Ok::<_, Infallible>(http::Response::new(Full::new(Bytes::from("hello"))))
+//! });
+//! let listener = Listener::bind(([127, 0, 0, 1], 8080).into()).await?;
+//! let drain = Drain::new();
+//! tokio::spawn(listener.serve(hello, drain.clone()));
+//! // And later:
+//! drain.begin(Duration::from_secs(30));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `docs/reference/listener.md` lists the limits and what is refused.
+//!
+//! # Out
 //!
 //! Everything that leaves the program goes through here: webhooks, agent cards, keys,
 //! agents, files. A URL is checked by an [`egress::Guard`] before anything is sent to it,
@@ -23,10 +54,11 @@
 //! Who supplied a URL matters as much as where it leads: see [`Errand`] and [`Trust`].
 //! `docs/reference/egress.md` lists every range of addresses and every error.
 
+pub mod listen;
+
 pub mod client;
 pub mod egress;
 mod error;
-pub mod listen;
 
 pub use client::{Body, Client, Request, Response, Timeouts};
 pub use egress::{CheckedUrl, Errand, Guard, Policy, Purpose, Refused, Trust};

@@ -14,6 +14,7 @@ mod addresses;
 mod connection;
 mod drain;
 mod entrance;
+mod framing;
 mod peer;
 mod stream;
 mod tls;
@@ -165,12 +166,7 @@ impl Listener {
             tasks: tasks.clone(),
         });
         let start = |entered: Entered| {
-            let server = Arc::clone(&server);
-            tasks.0.spawn(async move {
-                let Entered { tcp, address, permit, place } = entered;
-                server.serve(tcp, address).await;
-                drop((permit, place));
-            });
+            tasks.0.spawn(Arc::clone(&server).serve(entered));
         };
 
         let mut begun = pin!(drain.begun());

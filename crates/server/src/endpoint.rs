@@ -224,23 +224,11 @@ impl Endpoint {
         let peer = head.extensions.get::<Peer>();
         // Nobody is at this address: whoever comes without a connection is a stranger.
         let address = peer.map_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)), Peer::address);
-        let certificate = peer.and_then(Peer::certificate);
-        let names = |names: &mut dyn Iterator<Item = &str>| -> Vec<String> {
-            names.map(str::to_owned).collect()
-        };
-        let dns_names = certificate.map(|shown| names(&mut shown.dns_names())).unwrap_or_default();
-        let uris = certificate.map(|shown| names(&mut shown.uris())).unwrap_or_default();
         let presented = Presented {
             headers: &head.headers,
             query: head.uri.query(),
             address,
-            certificate: certificate.map(|shown| Certificate {
-                der: shown.der(),
-                dns_names: &dns_names,
-                uris: &uris,
-                common_name: None,
-                fingerprint: shown.fingerprint_sha256(),
-            }),
+            certificate: peer.and_then(Peer::certificate).map(Certificate::from),
         };
         self.gatekeeper.admit(presented).await
     }

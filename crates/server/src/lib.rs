@@ -35,6 +35,7 @@ mod grpc;
 mod jsonrpc;
 mod rest;
 
+pub mod kinds;
 mod local;
 mod media;
 mod terms;

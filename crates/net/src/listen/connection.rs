@@ -28,7 +28,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    Drain, Limits,
+    Drain, Entered, Limits,
     entrance::Entrance,
     peer::{self, ClientCertificate, Peer},
     stream::{Socket, Stream, Transport},
@@ -57,6 +57,12 @@ where
     }
 }
 
+#[derive(Clone, Copy, Debug)]
+enum HttpVersion {
+    One,
+    Two,
+}
+
 /// An HTTP/2 peer must answer a ping this often, this fast.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
@@ -80,44 +86,64 @@ where
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
 {
     /// Serves a connection until it is closed, by whichever side.
-    pub(super) async fn serve(self: Arc<Self>, tcp: TcpStream, address: SocketAddr) {
+    pub(super) async fn serve(self: Arc<Self>, entered: Entered) {
+        let Entered { tcp, address, permit, place } = entered;
+        if let Some((stream, version, peer)) = self.open(tcp, address).await {
+            self.speak(stream, version, peer).await;
+        }
+        drop((permit, place));
+    }
+
+    /// Prepares a connection: shakes hands, and finds out what the peer speaks.
+    ///
+    /// Apart from [`speak`](Self::speak) so that what only this needs takes no memory later.
+    async fn open(
+        &self,
+        tcp: TcpStream,
+        address: SocketAddr,
+    ) -> Option<(Stream, HttpVersion, Peer)> {
         // Answers are written whole: waiting for more to send only delays them.
         if let Err(error) = tcp.set_nodelay(true) {
             tracing::debug!(%address, %error, "connection was gone at once");
-            return;
+            return None;
         }
         let watch = Arc::new(Watch::new(&self.limits));
         let socket = Socket::new(tcp, Arc::clone(&watch));
-        let Some((transport, certificate)) = self.secure(socket, address).await else { return };
-        let peer = Peer::new(peer::Connection {
-            address,
-            is_tls: matches!(transport, Transport::Tls(_)),
-            certificate,
-            watch: Arc::clone(&watch),
-        });
+        let (transport, certificate) = self.secure(socket, address).await?;
+        let is_tls = matches!(transport, Transport::Tls(_));
         // The clock of the first head begins when there can be one.
         watch.enter(Phase::Head);
         let mut stream = Stream::new(transport, Arc::clone(&watch));
-        let Some(is_http2) = self.version(&mut stream, &watch, address).await else { return };
+        let version = self.version(&mut stream, &watch, address).await?;
+        let peer = Peer::new(peer::Connection { address, is_tls, certificate, watch });
+        Some((stream, version, peer))
+    }
+
+    async fn speak(&self, stream: Stream, version: HttpVersion, peer: Peer) {
+        let service = Entrance::new(self.service.clone(), peer.clone(), self.limits.headers);
         let stream = TokioIo::new(stream);
-        let service = Entrance::new(self.service.clone(), peer, self.limits.headers);
-        if is_http2 {
-            // From here on pings tell whether the peer is there.
-            watch.enter(Phase::Busy);
-            let connection = self.http2().serve_connection(stream, service);
-            self.run(pin!(connection), &watch, address).await;
-        } else {
-            let connection = self.http1(&watch).serve_connection(stream, service);
-            self.run(pin!(connection), &watch, address).await;
+        match version {
+            HttpVersion::One => {
+                let connection = self.http1(peer.watch()).serve_connection(stream, service);
+                self.run(pin!(connection), &peer).await;
+            }
+            HttpVersion::Two => {
+                // From here on pings tell whether the peer is there.
+                peer.watch().enter(Phase::Busy);
+                // Boxed, so that HTTP/1 connections do not have to have room for it.
+                let mut connection = Box::pin(self.http2().serve_connection(stream, service));
+                self.run(connection.as_mut(), &peer).await;
+            }
         }
     }
 
     /// Drives a connection, and ends it when one of its clocks, the drain or a peer's handle
     /// says so.
-    async fn run<C>(&self, mut connection: Pin<&mut C>, watch: &Watch, address: SocketAddr)
+    async fn run<C>(&self, mut connection: Pin<&mut C>, peer: &Peer)
     where
         C: Graceful + Future<Output = hyper::Result<()>>,
     {
+        let (watch, address) = (peer.watch(), peer.address());
         let mut begun = pin!(self.drain.begun_token().cancelled());
         let mut is_draining = false;
         let mut was_told = false;
@@ -162,7 +188,8 @@ where
         address: SocketAddr,
     ) -> Option<(Transport, Option<ClientCertificate>)> {
         let Some(acceptor) = &self.tls else { return Some((Transport::Plain(socket), None)) };
-        let handshake = timeout(self.limits.tls_handshake, acceptor.accept(socket));
+        let handshake = Box::pin(acceptor.accept(socket));
+        let handshake = timeout(self.limits.tls_handshake, handshake);
         let accepted = tokio::select! {
             accepted = handshake => accepted,
             () = self.drain.cut_token().cancelled() => return None,
@@ -191,18 +218,19 @@ where
         Some((Transport::Tls(Box::new(stream)), certificate))
     }
 
-    /// Returns whether the peer speaks HTTP/2, unless it takes too long to say.
+    /// Returns what the peer speaks, unless it takes too long to say.
     async fn version(
         &self,
         stream: &mut Stream,
         watch: &Watch,
         address: SocketAddr,
-    ) -> Option<bool> {
+    ) -> Option<HttpVersion> {
         let mut clock = pin!(None);
         tokio::select! {
             biased;
             version = stream.speaks_http2() => match version {
-                Ok(is_http2) => Some(is_http2),
+                Ok(true) => Some(HttpVersion::Two),
+                Ok(false) => Some(HttpVersion::One),
                 Err(error) => {
                     tracing::debug!(%address, %error, "connection broke off");
                     None

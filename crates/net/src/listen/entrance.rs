@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures_util::future::{Either as EitherFuture, FutureExt as _, Map};
-use http::{Request, Response, StatusCode, header};
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use http_body::Body;
 use http_body_util::{Either, Empty};
 use hyper::{body::Incoming, service::Service};
@@ -25,8 +25,11 @@ impl<S> Entrance<S> {
         Self { service, peer, headers }
     }
 
-    /// HTTP/1 has been held to these by its parser, HTTP/2 has not.
     fn refusal(&self, request: &Request<Incoming>) -> Option<StatusCode> {
+        if !self.peer.watch().is_clear() {
+            return Some(StatusCode::BAD_REQUEST);
+        }
+        // HTTP/1 is held to it by hyper, HTTP/2 is not.
         if request.headers().len() > self.headers {
             return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
         }
@@ -41,6 +44,8 @@ impl<S> Entrance<S> {
         is_ambiguous.then_some(StatusCode::BAD_REQUEST)
     }
 }
+
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 type Answer<B> = Response<Either<B, Empty<<B as Body>::Data>>>;
 type Wrap<B> = fn(Result<Response<B>, Infallible>) -> Result<Answer<B>, Infallible>;
@@ -62,6 +67,9 @@ where
         if let Some(status) = self.refusal(&request) {
             let mut response = Response::new(Either::Right(Empty::new()));
             *response.status_mut() = status;
+            if request.version() < Version::HTTP_2 {
+                response.headers_mut().insert(header::CONNECTION, CLOSE);
+            }
             return EitherFuture::Right(ready(Ok(response)));
         }
         request.extensions_mut().insert(self.peer.clone());

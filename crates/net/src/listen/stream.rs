@@ -14,7 +14,10 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::watch::Watch;
+use super::{
+    framing::{Ambiguous, Framing},
+    watch::{Phase, Watch},
+};
 
 /// A socket that notes when its peer takes nothing. Below TLS, where bytes are those that
 /// the peer takes.
@@ -33,6 +36,9 @@ pub(super) struct Stream {
     kept: [u8; PREFACE.len()],
     kept_from: u8,
     kept_to: u8,
+    framing: Framing,
+    /// How much was thrown away since our side was closed.
+    lingered: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -41,6 +47,9 @@ pub(super) enum Transport {
     /// Boxed, so that connections without TLS do not have to have room for it.
     Tls(Box<TlsStream<Socket>>),
 }
+
+/// The most that is thrown away so that a peer can read its answer.
+const LINGER_BYTES: usize = 64 * 1024;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -52,7 +61,15 @@ impl Socket {
 
 impl Stream {
     pub(super) fn new(transport: Transport, watch: Arc<Watch>) -> Self {
-        Self { transport, watch, kept: [0; PREFACE.len()], kept_from: 0, kept_to: 0 }
+        Self {
+            transport,
+            watch,
+            kept: [0; PREFACE.len()],
+            kept_from: 0,
+            kept_to: 0,
+            framing: Framing::new(),
+            lingered: None,
+        }
     }
 
     /// Reads until it is clear whether the peer speaks HTTP/2. What was read is read again.
@@ -60,6 +77,7 @@ impl Stream {
         loop {
             let count = usize::from(self.kept_to);
             if count == PREFACE.len() {
+                self.framing.turn_off();
                 return Ok(true);
             }
             let mut buffer = ReadBuf::new(&mut self.kept[count..]);
@@ -71,6 +89,27 @@ impl Stream {
                 return Ok(false);
             }
         }
+    }
+}
+
+impl Stream {
+    /// Waits a little for a peer that is still sending. To close on it would reset the
+    /// connection, and it might never read why its request was refused.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.lingered.is_none() {
+            self.watch.enter(Phase::Leaving);
+        }
+        let lingered = self.lingered.get_or_insert(0);
+        let mut scratch = [0; 4 * 1024];
+        while *lingered < LINGER_BYTES {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            let outcome = ready!(self.transport.poll_read(cx, &mut buffer));
+            if outcome.is_err() || buffer.filled().is_empty() {
+                break;
+            }
+            *lingered += buffer.filled().len();
+        }
+        Poll::Ready(())
     }
 }
 
@@ -94,17 +133,23 @@ impl AsyncRead for Stream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        let kept = &this.kept[usize::from(this.kept_from)..usize::from(this.kept_to)];
-        if !kept.is_empty() {
-            let taken = kept.len().min(buffer.remaining());
-            buffer.put_slice(&kept[..taken]);
-            this.kept_from += u8::try_from(taken).unwrap_or_default();
-            return Poll::Ready(Ok(()));
-        }
         let before = buffer.filled().len();
-        ready!(this.transport.poll_read(cx, buffer))?;
-        if buffer.filled().len() > before {
+        let kept = &this.kept[usize::from(this.kept_from)..usize::from(this.kept_to)];
+        let taken = kept.len().min(buffer.remaining());
+        buffer.put_slice(&kept[..taken]);
+        this.kept_from += u8::try_from(taken).unwrap_or_default();
+        // More is read at once: hyper doubles its buffer if the first read looks small. Should
+        // that fail, the next read will find out.
+        let outcome = this.transport.poll_read(cx, buffer);
+        if taken == 0 {
+            ready!(outcome)?;
+        }
+        let bytes = &buffer.filled()[before..];
+        if !bytes.is_empty() {
             this.watch.heard();
+            if let Err(Ambiguous(request)) = this.framing.read(bytes) {
+                this.watch.refuse_from(request);
+            }
         }
         Poll::Ready(Ok(()))
     }
@@ -148,10 +193,16 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.transport {
-            Transport::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
-            Transport::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        if self.lingered.is_none() {
+            ready!(match &mut self.transport {
+                Transport::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
+                Transport::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            })?;
         }
+        if self.framing.is_within_request() {
+            ready!(self.poll_linger(cx));
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

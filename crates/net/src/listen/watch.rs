@@ -4,7 +4,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     task::{Context, Poll, Waker},
     time::{Duration, Instant as StdInstant},
@@ -30,6 +30,9 @@ pub(super) struct Watch {
     phase: AtomicU64,
     /// When the peer stopped to take what is written, plus one millisecond; zero if it takes it.
     stalled: AtomicU64,
+    /// How many requests have reached the service, and from which on none may.
+    requests: AtomicU32,
+    refused: AtomicU32,
     is_closed: AtomicBool,
     waker: AtomicWaker,
 }
@@ -45,7 +48,12 @@ pub(super) enum Phase {
     /// The head of a request has begun to come. A new connection is in this phase, for it
     /// exists to send one.
     Head,
+    /// Our side is closed, the peer is still sending.
+    Leaving,
 }
+
+/// How long a peer has to notice that we are leaving.
+const LINGER: Duration = Duration::from_secs(2);
 
 const PHASE_BITS: u32 = 2;
 
@@ -58,6 +66,8 @@ impl Watch {
             write_stall: limits.write_stall,
             phase: AtomicU64::new(Phase::Head as u64),
             stalled: AtomicU64::new(0),
+            requests: AtomicU32::new(0),
+            refused: AtomicU32::new(u32::MAX),
             is_closed: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         }
@@ -88,6 +98,16 @@ impl Watch {
         }
     }
 
+    /// Notes that this request, counted from zero, and all after it are ambiguous.
+    pub(super) fn refuse_from(&self, request: u32) {
+        self.refused.store(request, Relaxed);
+    }
+
+    /// Counts a request, and returns whether it is clear where it begins and ends.
+    pub(super) fn is_clear(&self) -> bool {
+        self.requests.fetch_add(1, Relaxed) < self.refused.load(Relaxed)
+    }
+
     /// Returns when the connection ends if nothing happens before.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let after = |since: u64, limit: Duration| {
@@ -97,6 +117,7 @@ impl Watch {
             (Phase::Busy, _) => None,
             (Phase::Idle, since) => after(since, self.idle),
             (Phase::Head, since) => after(since, self.header_timeout),
+            (Phase::Leaving, since) => after(since, LINGER),
         };
         let of_write = match self.stalled.load(Relaxed) {
             0 => None,
@@ -125,7 +146,8 @@ impl Watch {
         let phase = match packed & ((1 << PHASE_BITS) - 1) {
             0 => Phase::Busy,
             1 => Phase::Idle,
-            _ => Phase::Head,
+            2 => Phase::Head,
+            _ => Phase::Leaving,
         };
         (phase, packed >> PHASE_BITS)
     }
@@ -182,6 +204,9 @@ impl Future for HeadSleep {
 
 impl Drop for HeadSleep {
     fn drop(&mut self) {
-        self.0.enter(Phase::Busy);
+        // Hyper also drops it when it gives up.
+        if self.0.phase() != Phase::Leaving {
+            self.0.enter(Phase::Busy);
+        }
     }
 }

@@ -7,7 +7,10 @@ use futures_util::{StreamExt as _, stream};
 use http_body_util::{Full, StreamBody};
 use hyper::body::Frame;
 use nuncio_net::listen::{BodyError, BodyLimits, Limits, body::Guarded};
-use tokio::{io::AsyncWriteExt as _, time::Instant};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    time::Instant,
+};
 
 use crate::support::{SECOND, Server};
 
@@ -45,6 +48,37 @@ async fn a_body_that_announces_too_much_is_refused_unread() {
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
     let outcome = server.bodies.recv().await.unwrap();
     assert!(matches!(outcome, Err(BodyError::TooLarge { limit: 8 })), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_client_that_sends_all_before_it_reads_learns_why_it_was_refused() {
+    let server = server(8).await;
+    for headers in ["content-length: 50000", "transfer-encoding: chunked\r\ncontent-length: 1"] {
+        let mut raw = server.raw().await;
+        raw.send(post(headers)).await;
+        // Many writes, so that a connection that was reset would break one of them.
+        for _ in 0..50 {
+            raw.send([b'x'; 1000]).await;
+            tokio::task::yield_now().await;
+        }
+        raw.tcp.shutdown().await.unwrap();
+        let mut answer = String::new();
+        raw.tcp.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_stops_sending_is_left_alone() {
+    let server = server(8).await;
+    let mut raw = server.raw().await;
+    raw.send(post("content-length: 50000")).await;
+    let mut answer = String::new();
+    raw.tcp.read_to_string(&mut answer).await.unwrap();
+    let start = Instant::now();
+    server.drain.begin(30 * SECOND);
+    server.serving.await.unwrap();
+    assert_eq!(start.elapsed().as_secs(), 2);
 }
 
 #[tokio::test]

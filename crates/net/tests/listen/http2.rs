@@ -95,3 +95,36 @@ async fn a_peer_that_answers_no_pings_is_closed() {
     raw.rest().await;
     assert_eq!(start.elapsed().as_secs(), 40);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_handle_of_the_peer_closes_every_stream() {
+    let server = Server::start().await;
+    let mut client = client(&server).await;
+    let waiting = client.clone().get_later("/wait");
+    server.reached.notified().await;
+    assert!(client.get("/close").await.is_err());
+    assert!(waiting.await.unwrap().is_err());
+    server.drain.begin(30 * SECOND);
+    server.serving.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_peer_that_resets_all_it_asks_for_is_sent_away() {
+    let server = Server::start().await;
+    let mut raw = server.raw().await;
+    raw.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u{4}\0\0\0\0\0").await;
+    let mut flood = Vec::new();
+    for stream in (1u32..20_001).step_by(2) {
+        // GET / over http, all from the static table, with both end flags; then a reset.
+        flood.extend([0, 0, 3, 1, 5]);
+        flood.extend(stream.to_be_bytes());
+        flood.extend([0x82, 0x84, 0x86]);
+        flood.extend([0, 0, 4, 3, 0]);
+        flood.extend(stream.to_be_bytes());
+        flood.extend(8u32.to_be_bytes());
+    }
+    // The server may close before it has all of it, and then takes no more.
+    let _ = tokio::io::AsyncWriteExt::write_all(&mut raw.tcp, &flood).await;
+    raw.rest().await;
+    assert!(server.raw().await.get("/other").await.ends_with("/other"));
+}

@@ -6,5 +6,6 @@ mod drain;
 mod heads;
 mod http2;
 mod places;
+mod reference;
 mod support;
 mod tls;

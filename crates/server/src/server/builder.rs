@@ -15,6 +15,7 @@ use nuncio_protocol::{
     dialect::{Legacy, Offered},
     error::ErrorTable,
     ids::Tenant,
+    json,
     version::Version,
 };
 use nuncio_tasks::{
@@ -238,17 +239,9 @@ impl Server {
     /// Ctrl-C or SIGTERM. Says on standard error where it listens, once it does.
     #[expect(clippy::print_stderr, reason = "for people, and for scripts that wait for it")]
     pub async fn serve(self, address: &str) -> Result<(), Error> {
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
         let bound = self.bind(address).await?;
-        eprintln!("listening on {scheme}://{}", bound.address());
-        let stopper = bound.stopper();
-        let signals = tokio::spawn(async move {
-            told_to_stop().await;
-            tracing::info!("stopping");
-            stopper.stop();
-        });
-        bound.run().await;
-        signals.abort();
+        eprintln!("listening on {}", bound.local_url());
+        bound.run_until_told().await;
         Ok(())
     }
 
@@ -262,15 +255,16 @@ impl Server {
             grpc = listener.local_addr();
             listeners.push(listener);
         }
+        let local_url = format!("{}://{own}", if self.tls.is_some() { "https" } else { "http" });
         let url = match &self.public_url {
             Some(url) => url.trim_end_matches('/').to_owned(),
-            None => format!("{}://{own}", if self.tls.is_some() { "https" } else { "http" }),
+            None => local_url.clone(),
         };
         let grpc = match &self.public_url {
             Some(_) if listeners.len() == 1 => authority(&url)?,
             _ => grpc.to_string(),
         };
-        let keys = self.finish_card(&url, &grpc)?;
+        let keys = self.finish_cards(&url, &grpc)?;
         let card = self.card.clone();
         let cards = Cards::new(&card, self.offered.legacy, self.card_style, keys)
             .map_err(|error| Error::Settings(format!("the card cannot be shown: {error}")))?;
@@ -300,7 +294,7 @@ impl Server {
         };
         let patience = self.limits.drain;
         let endpoint = Arc::new(endpoint);
-        Ok(Bound { listeners, endpoint, card, tasks, streams, drain, patience, url })
+        Ok(Bound { listeners, endpoint, card, tasks, streams, drain, patience, url, local_url })
     }
 
     async fn listener(&self, address: &str) -> Result<Listener, Error> {
@@ -323,33 +317,38 @@ impl Server {
         })
     }
 
-    /// Adds to the card what only the server knows, and signs it. Returns the public keys.
-    fn finish_card(&mut self, url: &str, grpc: &str) -> Result<Option<String>, Error> {
+    /// Adds to the cards what only the server knows, and signs them. Returns the public keys.
+    fn finish_cards(&mut self, url: &str, grpc: &str) -> Result<Option<String>, Error> {
         let has_push = self.push.is_some() || self.store.is_none();
-        let card = &mut self.card;
-        let capabilities = &mut card.capabilities;
-        if capabilities.push_notifications == Some(true) && !has_push {
-            capabilities.push_notifications = Some(false);
+        let interfaces = interfaces(url, grpc, self.offered, &self.tenants);
+        let promises_extended = self.extended.is_some();
+        for card in std::iter::once(&mut self.card).chain(&mut self.extended) {
+            let capabilities = &mut card.capabilities;
+            if capabilities.push_notifications == Some(true) && !has_push {
+                capabilities.push_notifications = Some(false);
+            }
+            if promises_extended {
+                capabilities.extended_agent_card = Some(true);
+            }
+            if capabilities.streaming == Some(true) {
+                let description = "Streams resume behind the event that Last-Event-ID names.";
+                let resume = AgentExtension::new(RESUME);
+                let resume = AgentExtension { description: description.to_owned(), ..resume };
+                capabilities.extensions.push(resume);
+            }
+            if card.supported_interfaces.is_empty() {
+                card.supported_interfaces.clone_from(&interfaces);
+            }
+            self.gatekeeper.describe(card);
         }
-        if self.extended.is_some() {
-            capabilities.extended_agent_card = Some(true);
-        }
-        if capabilities.streaming == Some(true) {
-            let description = "Streams resume behind the event that Last-Event-ID names.";
-            let resume = AgentExtension::new(RESUME);
-            let resume = AgentExtension { description: description.to_owned(), ..resume };
-            capabilities.extensions.push(resume);
-        }
-        if card.supported_interfaces.is_empty() {
-            card.supported_interfaces = interfaces(url, grpc, self.offered, &self.tenants);
-        }
-        self.gatekeeper.describe(card);
         let Some(signer) = self.signer.take() else { return Ok(None) };
         let signer = signer.with_jku(format!("{url}{KEYS}"));
-        sign::sign(card, &signer)?;
+        for card in std::iter::once(&mut self.card).chain(&mut self.extended) {
+            sign::sign(card, &signer)?;
+        }
         let mut keys = KeySet::default();
         keys.insert(signer.public_key().clone());
-        Ok(Some(nuncio_protocol::json::to_string(&keys)))
+        Ok(Some(json::to_string(&keys)))
     }
 
     fn engine(&mut self, name: &Name) -> Tasks {
@@ -417,29 +416,4 @@ fn authority(url: &str) -> Result<String, Error> {
     };
     let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
     Ok(format!("{host}:{port}"))
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-async fn told_to_stop() {
-    let interrupt = async {
-        // Without a handler there is nothing to wait for.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    #[cfg(unix)]
-    let terminate = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending().await,
-        }
-    };
-    #[cfg(not(unix))]
-    let terminate = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupt => {}
-        () = terminate => {}
-    }
 }

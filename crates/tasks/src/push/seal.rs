@@ -36,9 +36,17 @@ impl SealingKey {
     /// # Panics
     /// If the system has no randomness to give.
     pub fn generate() -> Self {
+        Self::new(&Self::random_bytes())
+    }
+
+    /// Makes the bytes of a key, to be kept secret and given to [`new`](Self::new) again.
+    ///
+    /// # Panics
+    /// If the system has no randomness to give.
+    pub fn random_bytes() -> [u8; 32] {
         let mut bytes = [0; 32];
         aws_lc_rs::rand::fill(&mut bytes).expect("the system gives randomness");
-        Self::new(&bytes)
+        bytes
     }
 
     /// Seals secrets for one webhook. Never gives the same twice.

@@ -1,0 +1,118 @@
+//! Clients beside a bare one, against a server that costs as little as it can.
+//!
+//! Every client is a process of its own. It reads `URL`, `IN_FLIGHT` and `SECONDS` from the
+//! environment, sends messages for so long, and prints how many calls were answered and in how
+//! many seconds.
+
+use std::{process::Stdio, time::Duration};
+
+use anyhow::{Context as _, Result, ensure};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::{Request, client::conn::http1};
+use hyper_util::rt::TokioIo;
+use tokio::{net::TcpStream, process::Command, task::JoinSet, time::Instant};
+
+use super::{
+    child::{self, Server},
+    load::{self, Sample},
+    report::{Goal, Line, Report, Table},
+    suites::Setup,
+    wire,
+};
+
+const IN_FLIGHT: usize = 64;
+const BARE: &str = "bare client";
+const OURS: &str = "our client";
+
+/// Measures the bare client, and ours if there is one.
+pub(crate) async fn run(setup: &Setup) -> Result<Report> {
+    let server = setup.references.client_target().start().await?;
+    load::check(&server).await?;
+    let program = setup.references.program().to_string_lossy();
+    let bare = ["reference", "client"].map(str::to_owned);
+    let bare = [program.into_owned()].into_iter().chain(bare).collect();
+    let mut commands: Vec<(&str, Vec<String>)> = vec![(BARE, bare)];
+    commands.extend(setup.settings.client.clone().map(|command| (OURS, command)));
+
+    let mut table = Table::new(format!("client, {IN_FLIGHT} in flight"), "calls");
+    table.lines = commands.iter().map(|(name, _)| Line::new(name)).collect();
+    for round in 0..setup.settings.rounds {
+        for turn in 0..commands.len() {
+            let who = (round + turn) % commands.len();
+            let sample = measure(&commands[who].1, &server, setup.settings.point).await?;
+            table.lines[who].push(sample);
+        }
+    }
+    let mut report = Report::default();
+    report.judge(&table, OURS, BARE, Goal::AtLeast(0.75, 0.85));
+    report.tables.push(table);
+    Ok(report)
+}
+
+/// Lets a client call for so long.
+async fn measure(command: &[String], server: &Server, duration: Duration) -> Result<Sample> {
+    let (program, arguments) = command.split_first().context("no client")?;
+    let before = child::reaped_processor_time()?;
+    let output = Command::new(program)
+        .args(arguments)
+        .env("URL", format!("http://{}/", server.address()))
+        .env("IN_FLIGHT", IN_FLIGHT.to_string())
+        .env("SECONDS", duration.as_secs_f64().to_string())
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .with_context(|| format!("run {program}"))?;
+    ensure!(output.status.success(), "{program}: {}", output.status);
+    let text = String::from_utf8(output.stdout)?;
+    let (count, seconds) = text.trim().split_once(' ').context("no count and seconds")?;
+    Ok(Sample {
+        count: count.parse()?,
+        elapsed: Duration::try_from_secs_f64(seconds.parse()?)?,
+        processor_time: child::reaped_processor_time()?.saturating_sub(before),
+        latency: Duration::ZERO,
+    })
+}
+
+/// The bare client: one connection of `hyper` for each call in flight, nothing decoded.
+pub(crate) async fn call_barely() -> Result<String> {
+    let variable = |name| std::env::var(name).with_context(|| format!("{name} is not set"));
+    let url = variable("URL")?;
+    let host = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let in_flight: usize = variable("IN_FLIGHT")?.parse()?;
+    let duration = Duration::try_from_secs_f64(variable("SECONDS")?.parse()?)?;
+    let begun = Instant::now();
+    let mut callers = JoinSet::new();
+    for _ in 0..in_flight {
+        callers.spawn(call(host.clone(), begun + duration));
+    }
+    let mut calls = 0;
+    while let Some(count) = callers.join_next().await {
+        calls += count??;
+    }
+    Ok(format!("{calls} {}", begun.elapsed().as_secs_f64()))
+}
+
+async fn call(host: String, end: Instant) -> Result<u64> {
+    let stream = TcpStream::connect(&host).await?;
+    stream.set_nodelay(true)?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    // It ends with its sender; what goes wrong is told there.
+    tokio::spawn(connection);
+    let mut calls = 0;
+    while calls == 0 || Instant::now() < end {
+        let body = wire::message("SendMessage", wire::TEXT);
+        let request = Request::post("/")
+            .header("host", &host)
+            .header("content-type", "application/json")
+            .header("a2a-version", "1.0")
+            .body(Full::new(Bytes::from(body)))?;
+        sender.ready().await?;
+        let answer = sender.send_request(request).await?.into_body().collect().await?;
+        ensure!(wire::is_echo(&answer.to_bytes()), "the text is not echoed");
+        calls += 1;
+    }
+    Ok(calls)
+}

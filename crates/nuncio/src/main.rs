@@ -1,0 +1,42 @@
+//! The `nuncio` program. It only reads the command line and puts the crates together.
+
+mod data;
+mod key;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Connects AI agents over A2A.
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve an agent: a ready-made one, or any program.
+    Serve(serve::Arguments),
+    /// Make and revoke the API keys of callers.
+    #[command(subcommand)]
+    Key(key::Command),
+}
+
+#[tokio::main]
+#[expect(clippy::print_stderr, reason = "for people")]
+async fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Serve(arguments) => serve::run(arguments).await,
+        Command::Key(command) => key::run(command),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("nuncio: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

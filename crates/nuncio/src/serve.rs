@@ -1,0 +1,130 @@
+//! `nuncio serve`: an agent in one line.
+
+use std::{ffi::OsString, io::IsTerminal as _, path::PathBuf, sync::Arc};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use nuncio_auth::{ApiKeys, Gatekeeper};
+use nuncio_net::{Client, Guard, Policy};
+use nuncio_protocol::card::{AgentCard, AgentSkill};
+use nuncio_server::{
+    Bound, Server,
+    kinds::{Command, Echo},
+};
+use nuncio_store::sqlite::{Options, SqliteStore};
+use nuncio_tasks::push::Push;
+
+use crate::data::Data;
+
+/// What is served, and how.
+///
+///     nuncio serve                          an agent that echoes
+///     nuncio serve --name upper -- tr a-z A-Z
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// What the agent is called.
+    #[arg(long, default_value = "echo")]
+    name: String,
+
+    /// What the agent does, for its card.
+    #[arg(long)]
+    description: Option<String>,
+
+    /// The address to listen at; anything but this machine needs --keys.
+    #[arg(long, default_value = "127.0.0.1")]
+    host: String,
+
+    /// The port to listen at; 0 takes any that is free.
+    #[arg(long, default_value_t = 7420)]
+    port: u16,
+
+    /// The URL that callers are told, if it is not the address.
+    #[arg(long)]
+    public_url: Option<String>,
+
+    /// Where tasks and secrets are kept; a folder of the user's otherwise.
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "in_memory")]
+    data_dir: Option<PathBuf>,
+
+    /// Keep tasks in memory, and lose them at the end.
+    #[arg(long)]
+    in_memory: bool,
+
+    /// Let in only callers with one of these API keys; `nuncio key new` makes them.
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
+
+    /// A program to run for every message, with its arguments; without, the agent echoes.
+    #[arg(last = true)]
+    program: Vec<OsString>,
+}
+
+pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let is_local = matches!(arguments.host.as_str(), "127.0.0.1" | "::1" | "localhost");
+    if !is_local && arguments.keys.is_none() {
+        bail!(
+            "{} can be reached from elsewhere, so callers must prove who they are: make a key \
+             with `nuncio key new NAME --keys FILE`, and serve with --keys FILE",
+            arguments.host
+        );
+    }
+    let name = arguments.name.clone();
+    let server = match arguments.program.split_first() {
+        Some((program, rest)) => Server::new(&name, Command::new(program, rest)),
+        None => Server::new(&name, Echo),
+    };
+    let mut server = server.card(card(&arguments));
+    if !arguments.in_memory {
+        let data = Data::open(arguments.data_dir.as_deref(), &name)?;
+        let store = SqliteStore::open(data.directory(), Options::default())?;
+        let client = Client::new(Guard::new(Policy::default()));
+        server = server.store(Arc::new(store)).push(Push::new(client, data.sealing_key()?));
+    }
+    if let Some(file) = &arguments.keys {
+        let keys = ApiKeys::new();
+        keys.read_file(file).with_context(|| format!("read {}", file.display()))?;
+        server = server.gatekeeper(Gatekeeper::builder().api_keys(keys).build()?);
+    }
+    if let Some(url) = arguments.public_url {
+        server = server.public_url(url);
+    }
+    let bound = server.bind(&format!("{}:{}", arguments.host, arguments.port)).await?;
+    announce(&bound, arguments.keys.is_some());
+    bound.run_until_told().await;
+    Ok(())
+}
+
+/// Says where it listens, and to people what to try.
+#[expect(clippy::print_stderr, reason = "for people, and for scripts that wait for it")]
+fn announce(bound: &Bound, needs_key: bool) {
+    let url = bound.local_url();
+    eprintln!("listening on {url}");
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
+    let key = if needs_key { " -H \"X-API-Key: $KEY\"" } else { "" };
+    eprintln!("its card:     {url}/.well-known/agent-card.json");
+    eprintln!("try it:       curl -N {url}/message:stream{key} \\");
+    eprintln!("                -H 'A2A-Version: 1.0' -H 'Content-Type: application/json' -d \\");
+    eprintln!(
+        "                '{{\"message\":{{\"messageId\":\"1\",\"role\":\"ROLE_USER\",\"parts\":[{{\"text\":\"hello\"}}]}}}}'"
+    );
+}
+
+fn card(arguments: &Arguments) -> AgentCard {
+    let name = &arguments.name;
+    let description =
+        arguments.description.clone().unwrap_or_else(|| match arguments.program.first() {
+            Some(program) => format!("Runs {}", program.to_string_lossy()),
+            None => "Says what it hears".to_owned(),
+        });
+    let card = AgentCard::builder(name)
+        .description(&description)
+        .skill(AgentSkill::new(name, name, &description, [name]))
+        .streaming()
+        .push_notifications();
+    if arguments.program.is_empty() {
+        return card.input_modes(["*/*"]).output_modes(["*/*"]).build();
+    }
+    card.build()
+}
