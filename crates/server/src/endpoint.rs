@@ -128,8 +128,7 @@ impl Endpoint {
         };
         let active = self.active_extensions(&ctx);
         let mut response = if is_json_rpc {
-            let peer = head.extensions.get::<Peer>();
-            jsonrpc::answer(self, form, ctx, body, peer).await
+            jsonrpc::answer(self, form, ctx, head, body).await
         } else {
             rest::answer(self, form, ctx, head, path, body).await
         };
@@ -175,10 +174,10 @@ impl Endpoint {
             Err(refused) => return self.refuse_grpc(&refused.error),
         };
         let active = self.active_extensions(&ctx);
+        let calls = Calls::new(Arc::clone(&self), ctx.version);
         head.extensions.insert(ctx);
         let limit = usize::try_from(self.body_limits.bytes).unwrap_or(usize::MAX);
         let request = Request::from_parts(head, Guarded::new(body, self.body_limits));
-        let calls = Calls::new(Arc::clone(&self));
         let answered = match form {
             WireForm::V1Grpc => {
                 V1Server::new(V1(calls)).max_decoding_message_size(limit).call(request).await

@@ -14,6 +14,7 @@ use nuncio_protocol::{
     service::{CallContext, Event, Outcome},
     state::TaskState,
     task::StreamResponse,
+    version::Version,
     wire::StreamEnd,
 };
 use std::{pin::Pin, sync::Arc};
@@ -32,11 +33,14 @@ type Messages<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 /// Calls an endpoint with what came over gRPC.
 #[derive(Clone, Debug)]
-pub(crate) struct Calls(Arc<Endpoint>);
+pub(crate) struct Calls {
+    endpoint: Arc<Endpoint>,
+    version: Version,
+}
 
 impl Calls {
-    pub(crate) fn new(endpoint: Arc<Endpoint>) -> Self {
-        Self(endpoint)
+    pub(crate) fn new(endpoint: Arc<Endpoint>, version: Version) -> Self {
+        Self { endpoint, version }
     }
 
     /// Answers with one message.
@@ -49,7 +53,7 @@ impl Calls {
         M: TryFrom<P, Error = json::Error>,
     {
         let (ctx, request, _) = self.read(request, operation)?;
-        match self.0.call(ctx, request, None, None).await {
+        match self.endpoint.call(ctx, request, None, None).await {
             Ok((Outcome::Response(response), _)) => Ok(response),
             Ok((Outcome::Events(_), _)) => Err(self.unexpected()),
             Err(error) => Err(self.status(&error)),
@@ -69,7 +73,7 @@ impl Calls {
     {
         let (ctx, request, peer) = self.read(request, operation)?;
         let until_input = matches!(request, Request::SendStreamingMessage(_));
-        let outcome = self.0.call(ctx, request, None, peer.as_ref()).await;
+        let outcome = self.endpoint.call(ctx, request, None, peer.as_ref()).await;
         let (events, place) = match outcome {
             Ok((Outcome::Events(events), Some(place))) => (events, place),
             Ok(_) => return Err(self.unexpected()),
@@ -97,7 +101,11 @@ impl Calls {
     }
 
     fn status(&self, error: &Error) -> Status {
-        error.to_tonic(self.0.table())
+        if self.version.is_legacy() {
+            error.to_tonic_v03()
+        } else {
+            error.to_tonic(self.endpoint.table())
+        }
     }
 
     fn unexpected(&self) -> Status {
