@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use memchr::memmem;
+use memchr::memchr;
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
     json::Shared,
@@ -61,26 +61,26 @@ impl Packed {
 }
 
 impl Names<'_> {
+    /// Names are whole strings of JSON, so they are looked for behind quotes only.
     fn leave_out(self, json: &[u8]) -> Vec<u8> {
+        let names =
+            [(self.task.as_str().as_bytes(), TASK), (self.context.as_str().as_bytes(), CONTEXT)];
         let mut short = Vec::with_capacity(json.len());
-        let mut start = 0;
-        for place in memmem::find_iter(json, self.task.as_str()) {
-            self.leave_context_out(&json[start..place], &mut short);
-            short.push(TASK);
-            start = place + self.task.as_str().len();
+        let mut rest = json;
+        while let Some(quote) = memchr(b'"', rest) {
+            let (before, behind) = rest.split_at(quote + 1);
+            short.extend_from_slice(before);
+            rest = behind;
+            for (name, stand_in) in names {
+                if let Some(behind) = rest.strip_prefix(name) {
+                    short.push(stand_in);
+                    rest = behind;
+                    break;
+                }
+            }
         }
-        self.leave_context_out(&json[start..], &mut short);
+        short.extend_from_slice(rest);
         short
-    }
-
-    fn leave_context_out(self, json: &[u8], short: &mut Vec<u8>) {
-        let mut start = 0;
-        for place in memmem::find_iter(json, self.context.as_str()) {
-            short.extend_from_slice(&json[start..place]);
-            short.push(CONTEXT);
-            start = place + self.context.as_str().len();
-        }
-        short.extend_from_slice(&json[start..]);
     }
 
     fn put_in(self, short: &[u8]) -> Bytes {
