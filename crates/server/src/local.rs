@@ -80,6 +80,8 @@ impl LocalAgent {
             key: ctx.idempotency_key.clone(),
             version: ctx.version,
             last_event: ctx.last_event,
+            new_task: None,
+            wait: None,
         })
     }
 }
