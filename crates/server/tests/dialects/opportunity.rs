@@ -113,20 +113,24 @@ async fn errors_have_the_codes_of_the_documents() {
         request[key] = value;
         request
     };
-    let cases: [(&str, Vec<(&str, &str)>, Value); 6] = [
-        ("INVALID_PROTOCOL_VERSION: ", vec![], with("protocol_version", json!("2.0"))),
-        ("INVALID_PROTOCOL_VERSION: ", vec![("A2A-Protocol-Version", "0.9")], example()),
+    let cases = [
+        (
+            "INVALID_PROTOCOL_VERSION: ",
+            &[] as &[(&str, &str)],
+            with("protocol_version", json!("2.0")),
+        ),
+        ("INVALID_PROTOCOL_VERSION: ", &[("A2A-Protocol-Version", "0.9")], example()),
         (
             "CAPABILITY_NOT_SUPPORTED: pain_point_analysis is not a supported capability",
-            vec![],
+            &[],
             with("capability", json!("pain_point_analysis")),
         ),
-        ("INVALID_REQUEST: ", vec![("A2A-Priority", "urgent")], example()),
-        ("INVALID_REQUEST: ", vec![("A2A-Request-Timeout", "soon")], example()),
-        ("INVALID_REQUEST: ", vec![], with("source_agent", Value::Null)),
+        ("INVALID_REQUEST: ", &[("A2A-Priority", "urgent")], example()),
+        ("INVALID_REQUEST: ", &[("A2A-Request-Timeout", "soon")], example()),
+        ("INVALID_REQUEST: ", &[], with("source_agent", Value::Null)),
     ];
     for (code, headers, body) in cases {
-        let reply = post(&world, &headers, &body).await;
+        let reply = post(&world, headers, &body).await;
         assert!(error(&reply).starts_with(code), "{code}: {}", reply.body);
         assert_eq!(reply.status, 200, "{}", reply.body);
         assert_eq!(reply.at("/status"), "error");

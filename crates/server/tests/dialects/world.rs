@@ -1,7 +1,7 @@
 //! A server on a port of its own, an agent that does as it is told, and a client that speaks
 //! nothing but HTTP.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use nuncio_protocol::{
     card::{AgentCard, AgentSkill},
@@ -116,7 +116,7 @@ impl World {
             body.len()
         );
         for (name, value) in headers {
-            request += &format!("{name}: {value}\r\n");
+            write!(request, "{name}: {value}\r\n").expect("memory");
         }
         request += "\r\n";
         request += body;
