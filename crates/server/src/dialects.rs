@@ -26,12 +26,12 @@ use nuncio_protocol::{
     wire::JsonRpcForm,
 };
 
+pub(crate) use self::time_limit::TimeLimited;
 pub use self::{
     molecule::Molecule,
     opportunity::{InvalidSchema, Opportunity},
     pocketpaw::{InvalidSetting, PocketPaw, Switch},
 };
-pub(crate) use self::{pocketpaw::last_word, time_limit::TimeLimited};
 
 use crate::{body::Body, respond};
 

@@ -34,7 +34,7 @@ use crate::{
     body::Body,
     card::Cards,
     context,
-    dialects::{self, Spoken, names},
+    dialects::{Spoken, names},
     grpc::{Calls, V1, V03},
     jsonrpc, respond, rest,
     streams::{Place, Streams},
@@ -216,23 +216,11 @@ impl Endpoint {
         } else {
             None
         };
-        let Some(name) = ctx.task_alias.clone() else {
-            return Ok((call(&*self.service, ctx, request).await?, place));
+        let outcome = match ctx.task_alias.clone() {
+            None => call(&*self.service, ctx, request).await?,
+            Some(name) => names::call(&*self.service, ctx, request, &name).await?,
         };
-        let follow = match &request {
-            A2aRequest::SubscribeToTask(request) => Some((ctx.clone(), request.clone())),
-            _ => None,
-        };
-        let outcome = match (call(&*self.service, ctx, request).await, follow) {
-            (Err(error), Some((ctx, request)))
-                if error.kind() == ErrorKind::UnsupportedOperation
-                    && self.terms.check_streaming().is_ok() =>
-            {
-                dialects::last_word(&*self.service, ctx, request).await
-            }
-            (outcome, _) => outcome,
-        };
-        Ok((names::give_back(outcome, &name)?, place))
+        Ok((outcome, place))
     }
 
     pub(crate) fn table(&self) -> ErrorTable {

@@ -7,15 +7,15 @@
 use std::fmt::Write as _;
 
 use aws_lc_rs::digest::{Context, SHA256};
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, stream};
 use nuncio_protocol::{
     dialect::WireForm,
-    error::Error,
+    error::{Error, ErrorKind},
     ids::TaskId,
     json::Shared,
     message::Message,
-    operation::{Request, Response},
-    service::{Event, Outcome},
+    operation::{GetTaskRequest, Request, Response, SubscribeToTaskRequest},
+    service::{self, A2aService, CallContext, Event, Outcome},
     task::{SendMessageResponse, StreamResponse, Task},
 };
 use nuncio_tasks::scope::Place;
@@ -71,8 +71,45 @@ pub(crate) fn task_of(place: &Place, name: &str) -> TaskId {
     TaskId::parse(&text).unwrap_or_else(|_| TaskId::generate())
 }
 
+/// Calls the agent for somebody who calls a task by a name.
+pub(crate) async fn call(
+    service: &dyn A2aService,
+    ctx: CallContext,
+    request: Request,
+    name: &str,
+) -> Result<Outcome, Error> {
+    let follow = match &request {
+        Request::SubscribeToTask(request) => Some((ctx.clone(), request.clone())),
+        _ => None,
+    };
+    let outcome = match (service::call(service, ctx, request).await, follow) {
+        (Err(error), Some((ctx, request))) if error.kind() == ErrorKind::UnsupportedOperation => {
+            last_word(service, ctx, request, error).await
+        }
+        (outcome, _) => outcome,
+    };
+    give_back(outcome, name)
+}
+
+/// Says the last word about a task that has ended to whoever wants to follow it, where A2A
+/// would refuse (C-04).
+async fn last_word(
+    service: &dyn A2aService,
+    ctx: CallContext,
+    request: SubscribeToTaskRequest,
+    error: Error,
+) -> Result<Outcome, Error> {
+    let SubscribeToTaskRequest { tenant, id } = request;
+    let task = service.get_task(ctx, GetTaskRequest { tenant, id, history_length: None }).await?;
+    if !task.status.state.is_terminal() {
+        return Err(error);
+    }
+    let response = Shared::new(StreamResponse::Task(task));
+    Ok(Outcome::Events(Box::pin(stream::iter([Ok(Event { seq: None, response })]))))
+}
+
 /// Calls the task in whatever is answered by the name that the caller used.
-pub(crate) fn give_back(outcome: Result<Outcome, Error>, name: &str) -> Result<Outcome, Error> {
+fn give_back(outcome: Result<Outcome, Error>, name: &str) -> Result<Outcome, Error> {
     let Ok(name) = TaskId::parse(name) else { return outcome };
     match outcome {
         Ok(Outcome::Response(response)) => Ok(Outcome::Response(match response {

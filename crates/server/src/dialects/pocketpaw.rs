@@ -1,4 +1,4 @@
-//! `PocketPaw`: its settings, and what it says about tasks that have ended.
+//! `PocketPaw`: its settings, and its card.
 
 use std::{
     sync::{
@@ -8,15 +8,12 @@ use std::{
     time::Duration,
 };
 
-use futures_util::stream;
 use nuncio_protocol::{
     card::AgentCard,
     error::{Error, ErrorKind},
-    json::{self, Object, Shared},
-    operation::{GetTaskRequest, Request, SubscribeToTaskRequest},
-    service::{A2aService, CallContext, Event, Events, Outcome},
+    json::{self, Object},
+    operation::Request,
     state::TaskState,
-    task::StreamResponse,
 };
 use nuncio_tasks::{engine::Settings, store::Keep};
 
@@ -230,19 +227,6 @@ pub(super) fn tell_history(request: &mut Request) {
     if let Some(history) = history {
         tell(request, HISTORY, history);
     }
-}
-
-/// Says the last word about a task that has ended to whoever wants to follow it, where A2A
-/// would refuse (C-04).
-pub(crate) async fn last_word(
-    service: &dyn A2aService,
-    ctx: CallContext,
-    request: SubscribeToTaskRequest,
-) -> Result<Outcome, Error> {
-    let request = GetTaskRequest { tenant: request.tenant, id: request.id, history_length: None };
-    let task = service.get_task(ctx, request).await?;
-    let response = Shared::new(StreamResponse::Task(task));
-    Ok(Outcome::Events(Box::pin(stream::iter([Ok(Event { seq: None, response })])) as Events))
 }
 
 #[cfg(test)]
