@@ -193,7 +193,8 @@ pub struct CallContext {
     pub idempotency_key: Option<String>,
     /// The last event a returning reader has seen.
     pub last_event: Option<u64>,
-    /// The name the caller gives to a new task, in forms in which callers name them (C-29).
+    /// The name by which the caller begins a task or asks for one, in forms in which callers name
+    /// them (C-29).
     pub task_alias: Option<String>,
 }
 

@@ -1,5 +1,7 @@
 //! The cards that are shown to everybody.
 
+use std::collections::BTreeMap;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
@@ -47,6 +49,8 @@ pub(crate) struct Cards {
     /// At the path of 0.2.
     old: Document,
     keys: Option<Document>,
+    /// At paths of their own.
+    others: BTreeMap<String, Document>,
     modified: HeaderValue,
 }
 
@@ -57,8 +61,10 @@ struct Document {
 }
 
 impl Cards {
+    /// Shows a card, and in the form of a dialect the card that it wants to see.
     pub(crate) fn new(
         card: &AgentCard,
+        shown: &AgentCard,
         legacy: Option<Legacy>,
         style: CardStyle,
         keys: Option<String>,
@@ -77,7 +83,7 @@ impl Cards {
             }
             Some(other) => {
                 let form = other.form().json_rpc(&card.name);
-                let text = form.map_or_else(|| v1.clone(), |form| card_document(&*form, card));
+                let text = form.map_or_else(|| v1.clone(), |form| card_document(&*form, shown));
                 (text.clone(), text)
             }
         };
@@ -87,9 +93,16 @@ impl Cards {
             unversioned: Document::new(unversioned),
             old: Document::new(old),
             keys: keys.map(Document::new),
+            others: BTreeMap::new(),
             // A moment is plain text.
             modified: HeaderValue::try_from(now).unwrap_or(HeaderValue::from_static("0")),
         })
+    }
+
+    /// Shows more documents, each at its path.
+    pub(crate) fn with_others(mut self, others: Vec<(String, String)>) -> Self {
+        self.others = others.into_iter().map(|(path, text)| (path, Document::new(text))).collect();
+        self
     }
 
     /// Answers a request for a public document, if the path is that of one.
@@ -104,7 +117,7 @@ impl Cards {
             }
             OLD_CARD => &self.old,
             KEYS => self.keys.as_ref()?,
-            _ => return None,
+            other => self.others.get(other)?,
         };
         Some(self.show(document, headers))
     }

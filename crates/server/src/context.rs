@@ -1,6 +1,6 @@
 //! What the headers of a request say about the call.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use http::{HeaderMap, HeaderName};
 use nuncio_auth::Identity;
@@ -9,6 +9,7 @@ use nuncio_protocol::{
     service::{CallContext, Priority, TraceContext},
     version::Version,
 };
+use tokio::time::Instant;
 
 pub(crate) const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 pub(crate) const EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
@@ -17,6 +18,10 @@ pub(crate) const LEGACY_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const PRIORITY: HeaderName = HeaderName::from_static("a2a-priority");
+/// How long an opportunity agent waits, in milliseconds (O-07).
+const REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("a2a-request-timeout");
+/// How long a molecule waits, in seconds; 0 is for ever (MD-30).
+const TIMEOUT: HeaderName = HeaderName::from_static("x-timeout");
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 
@@ -41,6 +46,8 @@ pub(crate) fn read(
         ctx.priority = Priority::from_name(name)
             .ok_or_else(|| invalid(&PRIORITY, "must be low, normal or high"))?;
     }
+    ctx.deadline =
+        wait(headers)?.and_then(|wait| Instant::now().checked_add(wait)).map(Instant::into_std);
     ctx.trace = text(headers, &TRACE_PARENT)?
         .map(|parent| -> Result<TraceContext, Error> {
             let state = text(headers, &TRACE_STATE)?.unwrap_or_default();
@@ -48,6 +55,18 @@ pub(crate) fn read(
         })
         .transpose()?;
     Ok(ctx)
+}
+
+/// Returns how long the caller waits, by whichever name it says so (C-27).
+fn wait(headers: &HeaderMap) -> Result<Option<Duration>, Error> {
+    let number = |name: &HeaderName, wanted: &'static str| -> Result<Option<u64>, Error> {
+        let Some(number) = text(headers, name)? else { return Ok(None) };
+        number.trim().parse().map(Some).map_err(|_| invalid(name, wanted))
+    };
+    let milliseconds = number(&REQUEST_TIMEOUT, "must be a whole number of milliseconds")?;
+    let seconds = number(&TIMEOUT, "must be a whole number of seconds")?;
+    let seconds = seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs);
+    Ok(milliseconds.map(Duration::from_millis).or(seconds))
 }
 
 fn extensions(headers: &HeaderMap) -> BTreeSet<String> {

@@ -15,7 +15,7 @@ use nuncio_net::listen::{
     body::{BodyError, BodyLimits, Guarded},
 };
 use nuncio_protocol::{
-    dialect::{Incoming, Offered, Refused, WireForm, choose},
+    dialect::{Incoming, Offered, Refused, WireForm, choose, pocketpaw::PocketPawHttp},
     error::{Error, ErrorKind, ErrorTable},
     grpc::{
         v1::a2a_service_server::A2aServiceServer as V1Server,
@@ -34,6 +34,7 @@ use crate::{
     body::Body,
     card::Cards,
     context,
+    dialects::{Spoken, names},
     grpc::{Calls, V1, V03},
     jsonrpc, respond, rest,
     streams::{Place, Streams},
@@ -52,6 +53,7 @@ pub(crate) struct Endpoint {
     pub(crate) terms: Terms,
     pub(crate) cards: Cards,
     pub(crate) offered: Offered,
+    pub(crate) dialects: Spoken,
     /// The tenants that are served; all, if there are none.
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) gatekeeper: Gatekeeper,
@@ -71,10 +73,15 @@ impl Endpoint {
     {
         let (head, body) = request.into_parts();
         let path = head.uri.path();
-        if matches!(head.method, Method::GET | Method::HEAD)
-            && let Some(document) = self.cards.find(path, &head.headers)
-        {
-            return document;
+        if let Some(error) = self.dialects.disabled() {
+            return self.refuse_all(&head, &error);
+        }
+        if matches!(head.method, Method::GET | Method::HEAD) {
+            let health = || self.dialects.health(path, self.streams.is_draining());
+            let document = self.cards.find(path, &head.headers).or_else(health);
+            if let Some(document) = document {
+                return document;
+            }
         }
         let identity = match self.admit(&head).await {
             Ok(identity) => identity,
@@ -209,11 +216,11 @@ impl Endpoint {
         } else {
             None
         };
-        Ok((call(&*self.service, ctx, request).await?, place))
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
+        let outcome = match ctx.task_alias.clone() {
+            None => call(&*self.service, ctx, request).await?,
+            Some(name) => names::call(&*self.service, ctx, request, &name).await?,
+        };
+        Ok((outcome, place))
     }
 
     pub(crate) fn table(&self) -> ErrorTable {
@@ -251,6 +258,14 @@ impl Endpoint {
         }
         let active = self.terms.active(ctx).collect::<Vec<_>>().join(", ");
         HeaderValue::try_from(active).ok().filter(|value| !value.is_empty())
+    }
+
+    /// Refuses whoever asks, whatever they ask.
+    fn refuse_all(&self, head: &Parts, error: &Error) -> Response<Body> {
+        if is_grpc(&head.headers) {
+            return self.refuse_grpc(error);
+        }
+        rest::refuse(&PocketPawHttp, &head.headers, error)
     }
 
     /// Refuses somebody who has not proved who they are, or may not come in.
@@ -293,7 +308,7 @@ impl Endpoint {
         if let Some(rules) = form.json_rpc(&self.name) {
             return jsonrpc::refuse_unread(&*rules, body, error);
         }
-        match rest::rules(form, self.table) {
+        match self.dialects.http(form, self.table) {
             Some(rules) => rest::refuse(&*rules, &head.headers, error),
             None => self.refuse_grpc(error),
         }

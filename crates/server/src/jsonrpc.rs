@@ -6,7 +6,7 @@ use nuncio_protocol::{
     dialect::{WireForm, pocketpaw},
     error::Error,
     json,
-    jsonrpc::{Envelope, Id, Refusal},
+    jsonrpc::{Id, Refusal},
     operation::{Request, SendMessageConfiguration},
     service::{CallContext, Outcome},
     wire::{Call, Echo, JsonRpcForm},
@@ -14,6 +14,7 @@ use nuncio_protocol::{
 
 use crate::{
     body::Body,
+    dialects::names,
     endpoint::Endpoint,
     respond,
     sse::{self, Encoder},
@@ -27,7 +28,7 @@ pub(crate) async fn answer(
     head: &Parts,
     body: &[u8],
 ) -> Response<Body> {
-    let Some(rules) = form.json_rpc(endpoint.name()) else {
+    let Some(rules) = endpoint.dialects.json_rpc(form) else {
         return respond::status(StatusCode::NOT_FOUND);
     };
     let text = match json::text(body) {
@@ -35,10 +36,10 @@ pub(crate) async fn answer(
         Err(error) => return refuse(&*rules, &Id::null(), &error.into()),
     };
     if form == WireForm::PocketPaw && text.trim_start().starts_with('[') {
-        return batch(endpoint, &*rules, ctx, text).await;
+        return batch(endpoint, &*rules, ctx, head, text).await;
     }
     match rules.read_call(text) {
-        Ok(call) => call_one(endpoint, form, rules, ctx, call, head).await,
+        Ok(call) => call_one(endpoint, form, rules, ctx, head, call).await,
         Err(Refusal { id, error }) if reads_events_alone(form, head) => {
             sse::refuse(&error, &Encoder::json_rpc(rules, echo_of(id)))
         }
@@ -50,22 +51,36 @@ async fn call_one(
     endpoint: &Endpoint,
     form: WireForm,
     rules: Box<dyn JsonRpcForm>,
-    ctx: CallContext,
-    call: Call,
+    mut ctx: CallContext,
     head: &Parts,
+    call: Call,
 ) -> Response<Body> {
-    let Call { echo, request, task_alias } = call;
+    let Call { echo, mut request, task_alias } = call;
+    if let Err(error) = endpoint.dialects.check(form, head, &mut ctx, &mut request) {
+        let mut response = reply_with(&*rules, &echo, &error);
+        // The path names what is not there (C-16).
+        if matches!(form, WireForm::Upal | WireForm::Molecule) {
+            *response.status_mut() = StatusCode::NOT_FOUND;
+        }
+        return response;
+    }
+    let name = names::name_in(form, &request, task_alias);
     if echo.id.is_none() {
-        return notify(endpoint, ctx, request).await;
+        return notify(endpoint, ctx, request, name).await;
     }
     let in_stream = request.operation().is_streaming() && reads_events_alone(form, head);
     let peer = head.extensions.get::<Peer>();
-    match endpoint.call(ctx, request, task_alias, peer).await {
+    let ending = endpoint.dialects.ending(form, &ctx);
+    match endpoint.call(ctx, request, name, peer).await {
         Ok((Outcome::Response(response), _)) => {
             let text = rules.write_reply(&echo, Ok(&response));
             respond::document(StatusCode::OK, respond::JSON, text)
         }
         Ok((Outcome::Events(events), place)) => {
+            let events = match ending {
+                Some(ending) => ending.put(&endpoint.service, events),
+                None => events,
+            };
             let encoder = match form {
                 WireForm::V1 => Encoder::v1(&echo),
                 _ => Encoder::json_rpc(rules, echo),
@@ -86,7 +101,12 @@ fn reads_events_alone(form: WireForm, head: &Parts) -> bool {
 }
 
 /// Does what a notification says. It is never answered, so nobody waits for it either.
-async fn notify(endpoint: &Endpoint, ctx: CallContext, request: Request) -> Response<Body> {
+async fn notify(
+    endpoint: &Endpoint,
+    ctx: CallContext,
+    request: Request,
+    name: Option<String>,
+) -> Response<Body> {
     let request = match request {
         Request::SendMessage(mut send) | Request::SendStreamingMessage(mut send) => {
             send.configuration
@@ -97,7 +117,7 @@ async fn notify(endpoint: &Endpoint, ctx: CallContext, request: Request) -> Resp
         other => other,
     };
     if !request.operation().is_streaming()
-        && let Err(error) = endpoint.call(ctx, request, None, None).await
+        && let Err(error) = endpoint.call(ctx, request, name, None).await
     {
         tracing::debug!(%error, "a notification could not be followed");
     }
@@ -108,7 +128,8 @@ async fn notify(endpoint: &Endpoint, ctx: CallContext, request: Request) -> Resp
 async fn batch(
     endpoint: &Endpoint,
     rules: &dyn JsonRpcForm,
-    ctx: CallContext,
+    mut ctx: CallContext,
+    head: &Parts,
     text: &str,
 ) -> Response<Body> {
     let calls = match pocketpaw::read_batch(rules, text) {
@@ -119,8 +140,13 @@ async fn batch(
     for call in calls {
         let reply = match call {
             Err(Refusal { id, error }) => Some(rules.write_reply(&echo_of(id), Err(&error))),
-            Ok(Call { echo, request, task_alias }) => {
-                let outcome = endpoint.call(ctx.clone(), request, task_alias, None).await;
+            Ok(Call { echo, mut request, task_alias }) => {
+                let form = WireForm::PocketPaw;
+                let name = names::name_in(form, &request, task_alias);
+                let outcome = match endpoint.dialects.check(form, head, &mut ctx, &mut request) {
+                    Ok(()) => endpoint.call(ctx.clone(), request, name, None).await,
+                    Err(error) => Err(error),
+                };
                 match outcome {
                     _ if echo.id.is_none() => None,
                     Ok((Outcome::Response(response), _)) => {
@@ -142,9 +168,11 @@ async fn batch(
 
 /// Refuses a body that was not read, with the id it has, if it has one.
 pub(crate) fn refuse_unread(rules: &dyn JsonRpcForm, body: &[u8], error: &Error) -> Response<Body> {
-    let envelope = json::text(body).ok().and_then(|text| Envelope::read_loosely(text).ok());
-    let id = envelope.and_then(|(envelope, _)| envelope.id).unwrap_or_else(Id::null);
-    refuse(rules, &id, error)
+    match json::text(body).map(|text| rules.read_call(text)) {
+        Ok(Ok(call)) => reply_with(rules, &call.echo, error),
+        Ok(Err(Refusal { id, .. })) => refuse(rules, &id, error),
+        Err(_) => refuse(rules, &Id::null(), error),
+    }
 }
 
 fn refuse(rules: &dyn JsonRpcForm, id: &Id, error: &Error) -> Response<Body> {

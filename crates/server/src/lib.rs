@@ -31,6 +31,8 @@ mod card;
 mod context;
 mod endpoint;
 
+pub mod dialects;
+
 mod grpc;
 mod jsonrpc;
 mod rest;
@@ -48,6 +50,7 @@ mod respond;
 
 pub use body::Body;
 pub use card::CardStyle;
+pub use dialects::Dialects;
 pub use local::LocalAgent;
 pub use nuncio_tasks::{
     agent::{Agent, Cause, Conduct, Failure, Interrupted, Turn},

@@ -6,7 +6,9 @@ use futures_util::stream;
 use nuncio_protocol::{
     card::AgentCard,
     error::{Error, ErrorKind},
+    ids::TaskId,
     json::Shared,
+    message::Message,
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -22,7 +24,9 @@ use nuncio_tasks::{
     scope::{InvalidName, Name, Place, caller_name},
 };
 
-use crate::terms::Terms;
+use tokio::time::Instant;
+
+use crate::{dialects::names, terms::Terms};
 
 /// Calls an agent that a task engine of this process runs.
 #[derive(Clone, Debug)]
@@ -80,7 +84,52 @@ impl LocalAgent {
             key: ctx.idempotency_key.clone(),
             version: ctx.version,
             last_event: ctx.last_event,
+            new_task: None,
+            wait: ctx.deadline.map(|deadline| {
+                Instant::from_std(deadline).saturating_duration_since(Instant::now())
+            }),
         })
+    }
+
+    /// Finds the task that a message belongs to, if its caller calls that by a name (C-29): one
+    /// that was begun under the name, one with this identifier, or else a new one.
+    async fn address(
+        &self,
+        ctx: &CallContext,
+        call: &mut Call,
+        message: &mut Message,
+    ) -> Result<(), Error> {
+        let Some(name) = &ctx.task_alias else { return Ok(()) };
+        if message.task_id.as_ref().is_some_and(|task| task.as_str() != name) {
+            let text = "differs from the name of the task beside the message";
+            return Err(Error::new(ErrorKind::InvalidParams, format!("message.taskId: {text}"))
+                .with_violation("message.taskId", text));
+        }
+        let named = names::task_of(&call.place, name);
+        if message.task_id.is_some() {
+            message.task_id = Some(self.find(ctx, call, name_as_id(name)?).await?);
+        } else if self.tasks.has(call, &named).await? {
+            // With a key the request must stay what it was when it opened the task.
+            match call.key {
+                Some(_) => call.new_task = Some(named),
+                None => message.task_id = Some(named),
+            }
+        } else {
+            let id = name_as_id(name)?;
+            if self.tasks.has(call, &id).await? {
+                message.task_id = Some(id);
+            } else {
+                call.new_task = Some(named);
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds a task by its identifier, or by the name that its caller has given it.
+    async fn find(&self, ctx: &CallContext, call: &Call, id: TaskId) -> Result<TaskId, Error> {
+        let Some(name) = &ctx.task_alias else { return Ok(id) };
+        let named = names::task_of(&call.place, name);
+        Ok(if self.tasks.has(call, &named).await? { named } else { id })
     }
 }
 
@@ -88,11 +137,12 @@ impl A2aService for LocalAgent {
     fn send_message(
         &self,
         ctx: CallContext,
-        request: SendMessageRequest,
+        mut request: SendMessageRequest,
     ) -> Answer<'_, SendMessageResponse> {
         Box::pin(async move {
             self.terms.check_send(&ctx, &request)?;
-            let call = self.call(&ctx)?;
+            let mut call = self.call(&ctx)?;
+            self.address(&ctx, &mut call, &mut request.message).await?;
             if let Some(reply) = self.tasks.reply(&call, &request.message).await? {
                 return Ok(SendMessageResponse::Message(reply));
             }
@@ -103,12 +153,13 @@ impl A2aService for LocalAgent {
     fn send_streaming_message(
         &self,
         ctx: CallContext,
-        request: SendMessageRequest,
+        mut request: SendMessageRequest,
     ) -> Answer<'_, Events> {
         Box::pin(async move {
             self.terms.check_streaming()?;
             self.terms.check_send(&ctx, &request)?;
-            let call = self.call(&ctx)?;
+            let mut call = self.call(&ctx)?;
+            self.address(&ctx, &mut call, &mut request.message).await?;
             if let Some(reply) = self.tasks.reply(&call, &request.message).await? {
                 let response = Shared::new(StreamResponse::Message(reply));
                 let event = Event { seq: None, response };
@@ -118,8 +169,12 @@ impl A2aService for LocalAgent {
         })
     }
 
-    fn get_task(&self, ctx: CallContext, request: GetTaskRequest) -> Answer<'_, Task> {
-        Box::pin(async move { self.tasks.get(&self.call(&ctx)?, request).await })
+    fn get_task(&self, ctx: CallContext, mut request: GetTaskRequest) -> Answer<'_, Task> {
+        Box::pin(async move {
+            let call = self.call(&ctx)?;
+            request.id = self.find(&ctx, &call, request.id).await?;
+            self.tasks.get(&call, request).await
+        })
     }
 
     fn list_tasks(
@@ -130,18 +185,24 @@ impl A2aService for LocalAgent {
         Box::pin(async move { self.tasks.list(&self.call(&ctx)?, request).await })
     }
 
-    fn cancel_task(&self, ctx: CallContext, request: CancelTaskRequest) -> Answer<'_, Task> {
-        Box::pin(async move { self.tasks.cancel(&self.call(&ctx)?, request).await })
+    fn cancel_task(&self, ctx: CallContext, mut request: CancelTaskRequest) -> Answer<'_, Task> {
+        Box::pin(async move {
+            let call = self.call(&ctx)?;
+            request.id = self.find(&ctx, &call, request.id).await?;
+            self.tasks.cancel(&call, request).await
+        })
     }
 
     fn subscribe_to_task(
         &self,
         ctx: CallContext,
-        request: SubscribeToTaskRequest,
+        mut request: SubscribeToTaskRequest,
     ) -> Answer<'_, Events> {
         Box::pin(async move {
             self.terms.check_streaming()?;
-            self.tasks.subscribe(&self.call(&ctx)?, request).await
+            let call = self.call(&ctx)?;
+            request.id = self.find(&ctx, &call, request.id).await?;
+            self.tasks.subscribe(&call, request).await
         })
     }
 
@@ -210,4 +271,9 @@ impl A2aService for LocalAgent {
             })
         })
     }
+}
+
+fn name_as_id(name: &str) -> Result<TaskId, Error> {
+    TaskId::parse(name)
+        .map_err(|error| Error::new(ErrorKind::InvalidParams, format!("the task's name: {error}")))
 }

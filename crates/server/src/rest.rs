@@ -8,14 +8,15 @@ use http::{
 use nuncio_net::listen::Peer;
 use nuncio_protocol::{
     dialect::WireForm,
-    error::{Error, ErrorTable},
-    http::{HttpCall, HttpForm, HttpReply, V1Http},
+    error::Error,
+    http::{HttpCall, HttpForm, HttpReply},
     operation::Operation,
     service::{CallContext, Outcome},
 };
 
 use crate::{
     body::Body,
+    dialects::names,
     endpoint::Endpoint,
     respond,
     sse::{self, Encoder},
@@ -25,12 +26,12 @@ use crate::{
 pub(crate) async fn answer(
     endpoint: &Endpoint,
     form: WireForm,
-    ctx: CallContext,
+    mut ctx: CallContext,
     head: &Parts,
     path: &str,
     body: &[u8],
 ) -> Response<Body> {
-    let Some(rules) = rules(form, endpoint.table()) else {
+    let Some(rules) = endpoint.dialects.http(form, endpoint.table()) else {
         return respond::status(StatusCode::NOT_FOUND);
     };
     let call = HttpCall {
@@ -39,14 +40,18 @@ pub(crate) async fn answer(
         query: head.uri.query().unwrap_or_default(),
         body,
     };
-    let request = match rules.read_call(&call) {
+    let read = rules.read_call(&call).and_then(|mut request| {
+        endpoint.dialects.check(form, head, &mut ctx, &mut request)?;
+        Ok(request)
+    });
+    let request = match read {
         Ok(request) => request,
         Err(error) => return refuse(&*rules, &head.headers, &error),
     };
     let operation = request.operation();
-    let alias = rules.task_alias(&call);
+    let name = names::name_in(form, &request, rules.task_alias(&call));
     let peer = head.extensions.get::<Peer>();
-    match endpoint.call(ctx, request, alias, peer).await {
+    match endpoint.call(ctx, request, name, peer).await {
         Ok((Outcome::Response(response), _)) => {
             reply(rules.write_reply(operation, Ok(&response)), &head.headers)
         }
@@ -58,14 +63,6 @@ pub(crate) async fn answer(
             sse::answer(events, place, encoder)
         }
         Err(error) => refuse(&*rules, &head.headers, &error),
-    }
-}
-
-/// Returns the reader and writer of a form.
-pub(crate) fn rules(form: WireForm, table: ErrorTable) -> Option<Box<dyn HttpForm>> {
-    match form {
-        WireForm::V1Http => Some(Box::new(V1Http { table })),
-        other => other.http(),
     }
 }
 

@@ -126,6 +126,11 @@ impl Streams {
         }
     }
 
+    /// Tells whether the server stops.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.drain.has_begun()
+    }
+
     fn now(&self) -> u64 {
         millis(self.began.elapsed())
     }

@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use nuncio_protocol::{error::Error, version::Version};
+use nuncio_protocol::{error::Error, ids::TaskId, version::Version};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -48,12 +48,24 @@ pub struct Call {
     pub version: Version,
     /// The last event a returning reader has seen.
     pub last_event: Option<u64>,
+    /// The identifier of the task that a message to no task begins, or goes on with if it is
+    /// there. Without, the task gets one of its own.
+    pub new_task: Option<TaskId>,
+    /// How long the caller waits at most, if that is less than the engine lets it.
+    pub wait: Option<Duration>,
 }
 
 impl Call {
     /// Calls without any wishes.
     pub fn new(place: Place) -> Self {
-        Self { place, key: None, version: Version::V1_0, last_event: None }
+        Self {
+            place,
+            key: None,
+            version: Version::V1_0,
+            last_event: None,
+            new_task: None,
+            wait: None,
+        }
     }
 }
 

@@ -449,6 +449,36 @@ async fn the_same_keyed_message_runs_once() {
 }
 
 #[tokio::test]
+async fn a_task_of_a_given_identifier_is_begun_once_and_gone_on_with() {
+    for begins_early in [false, true] {
+        let house = house(|conduct| conduct.begins_early = begins_early);
+        let task = TaskId::parse("mine").unwrap();
+        let named = Call { new_task: Some(task.clone()), ..call() };
+        let asked = house.tasks.send(&named, say("ask")).await.unwrap();
+        assert_eq!(asked.id, task);
+        let answered = house.tasks.send(&named, say("this one")).await.unwrap();
+        assert_eq!((&answered.id, answered.history.len()), (&task, 3));
+        assert_eq!(answered.status.state, TaskState::Completed);
+        // The agent never heard of the task that could not be begun a second time.
+        assert_eq!(house.runs.load(Ordering::SeqCst), 2);
+        check_error(house.tasks.send(&named, say("more")).await, ErrorKind::UnsupportedOperation);
+        assert!(house.tasks.has(&call(), &task).await.unwrap());
+        assert!(!house.tasks.has(&call_of("ben"), &task).await.unwrap());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_may_wait_less_than_it_could() {
+    let house = house(|_| {});
+    let hasty = Call { wait: Some(Duration::from_millis(10)), ..call() };
+    let began = tokio::time::Instant::now();
+    let task = house.tasks.send(&hasty, say("hang")).await.unwrap();
+    assert!(!task.status.state.is_terminal());
+    // By a clock that stands still unless everybody waits.
+    assert!(began.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
 async fn a_keyed_answer_is_taken_once_also_after_the_end() {
     let house = house(|_| {});
     let asked = house.tasks.send(&call(), say("ask")).await.unwrap();

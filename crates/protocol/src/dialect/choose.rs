@@ -112,6 +112,10 @@ fn by_path(incoming: &Incoming<'_>, offered: Offered) -> Result<Option<WireForm>
     let (form, served) = match path.split('/').collect::<Vec<_>>()[..] {
         ["a2a", "tasks", ..] => (WireForm::PocketPawHttp, offered.pocketpaw),
         ["a2a", "nodes", _] => (WireForm::Upal, offered.upal),
+        // Documents are shown before anybody asks in which form.
+        ["a2a", "capabilities" | "health" | "agent-card"] | ["a2a", "nodes", _, "agent-card"] => {
+            (WireForm::V1Http, false)
+        }
         ["workspaces", _, "a2a"] => (WireForm::Molecule, offered.molecule),
         ["tasks", _]
             if offered.molecule

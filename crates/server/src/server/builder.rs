@@ -32,6 +32,7 @@ use tokio::{net::lookup_host, sync::Semaphore};
 use super::{Bound, Error};
 use crate::{
     card::{CardStyle, Cards, KEYS},
+    dialects::{Dialects, PocketPaw, Spoken, TimeLimited},
     endpoint::Endpoint,
     local::LocalAgent,
     streams::{StreamLimits, Streams},
@@ -40,6 +41,9 @@ use crate::{
 
 /// Says on a card that streams can be resumed with `Last-Event-ID`.
 pub(crate) const RESUME: &str = "urn:nuncio:extension:resume:v1";
+
+/// Gives the agent to an engine, with the longest time that a turn of it may take.
+type AddAgent = Box<dyn FnOnce(engine::Builder, Name, Option<Duration>) -> engine::Builder + Send>;
 
 /// How much a server takes on.
 #[derive(Clone, Debug)]
@@ -77,7 +81,7 @@ impl Default for Limits {
 #[must_use = "nothing is served until `serve` or `bind` is called"]
 pub struct Server {
     name: String,
-    add_agent: Box<dyn FnOnce(engine::Builder, Name) -> engine::Builder + Send>,
+    add_agent: AddAgent,
     card: AgentCard,
     extended: Option<AgentCard>,
     store: Option<Arc<dyn Store>>,
@@ -89,7 +93,7 @@ pub struct Server {
     grpc_address: Option<String>,
     tls: Option<Tls>,
     limits: Limits,
-    offered: Offered,
+    dialects: Dialects,
     card_style: CardStyle,
     tenants: Vec<Tenant>,
     signer: Option<Signer>,
@@ -109,7 +113,9 @@ impl Server {
             .build();
         Self {
             name,
-            add_agent: Box::new(|engine, name| engine.agent(name, agent)),
+            add_agent: Box::new(|engine, name, limit| {
+                engine.agent(name, TimeLimited { agent, limit })
+            }),
             card,
             extended: None,
             store: None,
@@ -121,7 +127,7 @@ impl Server {
             grpc_address: None,
             tls: None,
             limits: Limits::default(),
-            offered: Offered { legacy: Some(Legacy::V03), ..Offered::default() },
+            dialects: Dialects::default(),
             card_style: CardStyle::default(),
             tenants: Vec::new(),
             signer: None,
@@ -199,8 +205,8 @@ impl Server {
     }
 
     /// Chooses what is spoken beside A2A 1.0: 0.3, unless this is called.
-    pub fn dialects(mut self, offered: Offered) -> Self {
-        self.offered = offered;
+    pub fn dialects(mut self, dialects: impl Into<Dialects>) -> Self {
+        self.dialects = dialects.into();
         self
     }
 
@@ -266,8 +272,11 @@ impl Server {
         };
         let keys = self.finish_cards(&url, &grpc)?;
         let card = self.card.clone();
-        let cards = Cards::new(&card, self.offered.legacy, self.card_style, keys)
-            .map_err(|error| Error::Settings(format!("the card cannot be shown: {error}")))?;
+        let (dialects, offered) = (self.dialects.clone(), self.dialects.offered());
+        let shown = dialects.card(&card);
+        let cards = Cards::new(&card, &shown, offered.legacy, self.card_style, keys)
+            .map_err(|error| Error::Settings(format!("the card cannot be shown: {error}")))?
+            .with_others(dialects.documents(&self.name, &card, &url));
 
         let name = Name::parse(&self.name)
             .map_err(|error| Error::Settings(format!("the agent's name: {error}")))?;
@@ -279,12 +288,14 @@ impl Server {
         }
         let drain = Drain::new();
         let streams = Streams::new(self.limits.streams, drain.clone());
+        let endpoint_name = self.name;
         let endpoint = Endpoint {
-            name: self.name,
+            name: endpoint_name.clone(),
             service: Arc::new(agent),
             terms: Terms::of(&card),
             cards,
-            offered: self.offered,
+            offered,
+            dialects: Spoken::new(dialects, &endpoint_name, &card),
             tenants: self.tenants,
             gatekeeper: self.gatekeeper,
             table: self.table,
@@ -320,9 +331,12 @@ impl Server {
     /// Adds to the cards what only the server knows, and signs them. Returns the public keys.
     fn finish_cards(&mut self, url: &str, grpc: &str) -> Result<Option<String>, Error> {
         let has_push = self.push.is_some() || self.store.is_none();
-        let interfaces = interfaces(url, grpc, self.offered, &self.tenants);
+        let interfaces = interfaces(url, grpc, self.dialects.offered(), &self.tenants);
         let promises_extended = self.extended.is_some();
         for card in std::iter::once(&mut self.card).chain(&mut self.extended) {
+            if let Some(pocketpaw) = &self.dialects.pocketpaw {
+                pocketpaw.describe(card);
+            }
             let capabilities = &mut card.capabilities;
             if capabilities.push_notifications == Some(true) && !has_push {
                 capabilities.push_notifications = Some(false);
@@ -361,16 +375,22 @@ impl Server {
             }
             (None, Some(_)) => None,
         };
+        let pocketpaw = self.dialects.pocketpaw.as_ref();
+        let mut settings = self.settings.clone();
+        if let Some(pocketpaw) = pocketpaw {
+            pocketpaw.settle(&mut settings, self.store.is_none());
+        }
+        let limit = pocketpaw.and_then(PocketPaw::limit);
         let store = self.store.take().unwrap_or_else(|| Arc::new(MemoryStore::default()));
-        let add_agent = std::mem::replace(&mut self.add_agent, Box::new(|engine, _| engine));
-        let mut engine = Tasks::builder(store).settings(self.settings.clone());
+        let add_agent = std::mem::replace(&mut self.add_agent, Box::new(|engine, _, _| engine));
+        let mut engine = Tasks::builder(store).settings(settings);
         if let Some(hints) = self.hints.take() {
             engine = engine.hints(hints);
         }
         if let Some(push) = push {
             engine = engine.push(push);
         }
-        add_agent(engine, name.clone()).start()
+        add_agent(engine, name.clone(), limit).start()
     }
 }
 

@@ -73,7 +73,10 @@ impl Tasks {
         let mut task = if at_once {
             self.0.load(&call.place, &accepted.id, Want::at(accepted.seq)).await?
         } else {
-            self.0.wait(call, &accepted, self.0.settings.longest_wait).await?
+            let longest = self.0.settings.longest_wait;
+            self.0
+                .wait(call, &accepted, call.wait.map_or(longest, |wait| wait.min(longest)))
+                .await?
         };
         cut_history(&mut task, history);
         Ok(task)
@@ -100,15 +103,24 @@ impl Engine {
         let conduct = self.agent(&call.place.agent)?.conduct();
         let key = key(call, &request, conduct)?;
         let given = request.message.task_id.clone();
-        let id = given.clone().unwrap_or_else(TaskId::generate);
+        let id = given.clone().or_else(|| call.new_task.clone()).unwrap_or_else(TaskId::generate);
         let config = request.configuration.as_mut();
         let webhook = match config.and_then(|wishes| wishes.task_push_notification_config.take()) {
             Some(config) => vec![self.webhook(call, &id, &config).await?],
             None => Vec::new(),
         };
         match given {
-            None => self.open(call, id, request.message, key, webhook).await,
             Some(task) => self.go_on(call, &task, request.message, key, webhook, conduct).await,
+            None if call.new_task.is_some() => {
+                let (message, task) = (request.message.clone(), id.clone());
+                match self.open(call, id, request.message, key.clone(), webhook.clone()).await {
+                    Err(Unopened::Exists) => {
+                        self.go_on(call, &task, message, key, webhook, conduct).await
+                    }
+                    opened => Ok(opened?),
+                }
+            }
+            None => Ok(self.open(call, id, request.message, key, webhook).await?),
         }
     }
 
@@ -120,7 +132,7 @@ impl Engine {
         mut message: Message,
         key: Option<Key>,
         webhooks: Vec<NewWebhook>,
-    ) -> Result<Accepted, Error> {
+    ) -> Result<Accepted, Unopened> {
         let context_is_given = message.context_id.is_some();
         let context = message.context_id.take().unwrap_or_else(ContextId::generate);
         message.task_id = Some(id.clone());
@@ -129,19 +141,26 @@ impl Engine {
         let mut task = Task::new(id.clone(), context.clone(), status);
         task.history.push(message.clone());
 
-        let opening =
-            Opening { place: call.place.clone(), context, key, webhooks, context_is_given };
+        let opening = Opening {
+            place: call.place.clone(),
+            context,
+            key,
+            webhooks,
+            context_is_given,
+            id_is_given: call.new_task.is_some(),
+        };
         let (tell, told) = oneshot::channel();
         Run::open(Arc::clone(self), task, message, opening)?.spawn(tell);
         match told.await {
             Ok(Ok(Opened::New(live))) => Ok(Accepted { id, live, seq: Seq(1) }),
             Ok(Ok(Opened::Repeated(Some(head)))) => {
-                let live = self.at_hand(&head).await?;
+                let live = self.at_hand(&head).await.map_err(Error::from)?;
                 Ok(Accepted { id: head.id, live, seq: Seq(1) })
             }
-            Ok(Ok(Opened::Repeated(None))) => Err(bridge::key_of_a_removed_task()),
-            Ok(Err(error)) => Err(error.into()),
-            Err(_) => Err(stopping()),
+            Ok(Ok(Opened::Repeated(None))) => Err(bridge::key_of_a_removed_task().into()),
+            Ok(Err(store::Error::Exists(_))) if call.new_task.is_some() => Err(Unopened::Exists),
+            Ok(Err(error)) => Err(Error::from(error).into()),
+            Err(_) => Err(stopping().into()),
         }
     }
 
@@ -253,6 +272,29 @@ impl Engine {
         match reached.and_then(|reached| accepted.live.settled(reached.seq)) {
             Some(folded) => Ok(Folded::clone(&folded).task),
             None => self.load(&call.place, &accepted.id, Want::ALL).await,
+        }
+    }
+}
+
+/// Why a task was not opened.
+enum Unopened {
+    /// The task that the caller names is there.
+    Exists,
+    Error(Error),
+}
+
+impl From<Error> for Unopened {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Unopened> for Error {
+    fn from(unopened: Unopened) -> Self {
+        match unopened {
+            // Only whoever names a task meets this, and goes on with the task.
+            Unopened::Exists => Self::new(ErrorKind::Internal, "the task is there already"),
+            Unopened::Error(error) => error,
         }
     }
 }

@@ -46,6 +46,11 @@ impl Tasks {
         Ok(task)
     }
 
+    /// Tells whether the caller has this task.
+    pub async fn has(&self, call: &Call, task: &TaskId) -> Result<bool, Error> {
+        Ok(self.0.store.find(&Scope::from(&call.place), task).await?.is_some())
+    }
+
     /// Returns a page of the caller's tasks, those with the newest status first.
     pub async fn list(
         &self,

@@ -53,6 +53,8 @@ pub(super) struct Opening {
     pub(super) key: Option<Key>,
     pub(super) webhooks: Vec<NewWebhook>,
     pub(super) context_is_given: bool,
+    /// Whether the identifier is one that a task may have already.
+    pub(super) id_is_given: bool,
 }
 
 /// The work of this process on one task.
@@ -202,10 +204,9 @@ impl Run {
     }
 
     async fn run(mut self, mut tell: Tell) {
-        let waits = self
-            .opening
-            .as_ref()
-            .is_some_and(|opening| opening.key.is_some() || !self.agent.conduct().begins_early);
+        let waits = self.opening.as_ref().is_some_and(|opening| {
+            opening.key.is_some() || opening.id_is_given || !self.agent.conduct().begins_early
+        });
         if !waits || self.write(false, &mut tell).await == Step::GoOn {
             while let Some(message) = self.turn(&mut tell).await {
                 (self.message, self.cause) = (message, Cause::Message);

@@ -56,6 +56,12 @@ fn a_dialect_that_is_off_is_not_there() {
     for path in ["/a2a/tasks/send", "/a2a/nodes/research", "/workspaces/w1/a2a"] {
         refused(&post(path, None, "{}"), ONLY_V1, WireForm::V1Http, ErrorKind::MethodNotFound);
     }
+    // Whoever serves documents shows them before it asks for the form of a call.
+    for path in ["/a2a/capabilities", "/a2a/health", "/a2a/agent-card", "/a2a/nodes/n/agent-card"] {
+        for offered in [ONLY_V1, ALL] {
+            refused(&get(path, None), offered, WireForm::V1Http, ErrorKind::MethodNotFound);
+        }
+    }
     let upal = call("a2a.sendMessage");
     check(&post("/", None, &upal), Offered { upal: false, ..ALL }, WireForm::V03);
 }

@@ -1,0 +1,40 @@
+//! An agent that may take only so long (P-04).
+
+use std::time::Duration;
+
+use nuncio_protocol::message::Message;
+use nuncio_tasks::{
+    agent::{Agent, Conduct, Failure, Turn},
+    output::Output,
+    scope::Place,
+};
+use tokio::time::timeout;
+
+/// An agent each of whose turns is ended, and its task failed, when it takes too long.
+pub(crate) struct TimeLimited<A> {
+    pub(crate) agent: A,
+    pub(crate) limit: Option<Duration>,
+}
+
+impl<A: Agent> Agent for TimeLimited<A> {
+    async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
+        let work = self.agent.run(turn, output);
+        let Some(limit) = self.limit else { return work.await };
+        // Dropping the future ends the work, so that nothing goes on behind a failed task.
+        match timeout(limit, work).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Failure::new(format!(
+                "the task took longer than {} seconds",
+                limit.as_secs_f64()
+            ))),
+        }
+    }
+
+    async fn reply(&self, message: &Message, place: &Place) -> Result<Option<Message>, Failure> {
+        self.agent.reply(message, place).await
+    }
+
+    fn conduct(&self) -> Conduct {
+        self.agent.conduct()
+    }
+}
