@@ -5,7 +5,7 @@ mod model;
 use std::time::Duration;
 
 use nuncio_protocol::{
-    error::{Error, ErrorKind, ErrorTable, GrpcCode},
+    error::{Error, ErrorKind, ErrorTable, GrpcCode, reason},
     grpc::rpc,
     json::Object,
 };
@@ -107,6 +107,14 @@ fn a_reason_of_a_peers_own_does_not_hide_one_we_know() {
 }
 
 /// Documented: a JSON-RPC code of a peer's own has no place in gRPC.
+#[test]
+fn a_reason_more_precise_than_its_kind_is_kept() {
+    let error = Error::new(ErrorKind::UnsupportedOperation, "it has ended")
+        .with_reason(reason::TASK_NOT_MODIFIABLE);
+    let read = Error::from_rpc(&error.to_rpc(ErrorTable::default()));
+    assert_eq!(read, error);
+}
+
 #[test]
 fn codes_of_a_peers_own_become_internal_errors() {
     let error = Error::new(ErrorKind::Other(-32050), "odd");

@@ -55,8 +55,10 @@ impl Error {
         // Usually there is one. Of several the last counts, but none hides a reason we know.
         let reasons = details.iter().rev().filter_map(Detail::reason);
         let message = status.message.as_str();
-        let error = if let Some(kind) = reasons.clone().find_map(ErrorKind::from_reason) {
-            Self::new(kind, message)
+        let known = |reason| Some((reason, ErrorKind::from_reason(reason)?));
+        let error = if let Some((reason, kind)) = reasons.clone().find_map(known) {
+            // It may be more precise than the kind.
+            Self::new(kind, message).with_reason(reason.to_owned())
         } else {
             let code = GrpcCode::from_number(status.code);
             let kind = code.map_or(ErrorKind::Internal, ErrorKind::from_grpc_code);
