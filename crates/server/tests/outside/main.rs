@@ -1,0 +1,7 @@
+//! A server from outside: real sockets, every binding, both versions.
+
+mod cards;
+mod operations;
+mod streams;
+mod support;
+mod wire;
