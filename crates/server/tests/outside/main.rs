@@ -1,5 +1,6 @@
 //! A server from outside: real sockets, every binding, both versions.
 
+mod callers;
 mod cards;
 mod operations;
 mod streams;
