@@ -7,7 +7,7 @@ use futures_core::Stream;
 use futures_util::stream;
 use nuncio_net::listen::Peer;
 use nuncio_protocol::{
-    error::{Error, ErrorKind},
+    error::{Error, ErrorKind, ErrorTable},
     grpc::read_request,
     json,
     operation::{Request, Response},
@@ -17,7 +17,7 @@ use nuncio_protocol::{
     wire::StreamEnd,
 };
 use std::{pin::Pin, sync::Arc};
-use tonic::Status;
+use tonic::{Code, Status};
 
 use crate::{
     endpoint::Endpoint,
@@ -114,6 +114,29 @@ impl Calls {
             Err(error) => Err(self.status(&error.into())),
         }
     }
+}
+
+/// Says why, where the gRPC library has refused a request before any of us was asked: it gives
+/// no details, and calls what cannot be decoded a fault of ours.
+pub(crate) fn explain(
+    response: http::Response<tonic::body::Body>,
+    path: &str,
+    table: ErrorTable,
+) -> http::Response<tonic::body::Body> {
+    // Only a refusal has a status in its head, and only ours has details.
+    let status = Status::from_header_map(response.headers());
+    let Some(status) = status.filter(|status| status.details().is_empty()) else {
+        return response;
+    };
+    let error = match status.code() {
+        Code::Internal => Error::new(ErrorKind::Parse, status.message()),
+        Code::OutOfRange => Error::new(ErrorKind::TooLarge, status.message()),
+        Code::Unimplemented if status.message().is_empty() => {
+            Error::new(ErrorKind::MethodNotFound, format!("no method {path}"))
+        }
+        _ => return response,
+    };
+    error.to_tonic(table).into_http()
 }
 
 struct Writer<T> {

@@ -32,3 +32,13 @@ impl Binding {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::JsonRpc, Self::HttpJson, Self::Grpc];
 }
+
+/// What runs the tasks of an HTTP/2 connection, for tests that make one of their own.
+pub fn executor() -> hyper_util::rt::TokioExecutor {
+    hyper_util::rt::TokioExecutor::new()
+}
+
+/// A connection as hyper wants it.
+pub fn io<S>(stream: S) -> hyper_util::rt::TokioIo<S> {
+    hyper_util::rt::TokioIo::new(stream)
+}

@@ -2,6 +2,7 @@
 
 mod callers;
 mod cards;
+mod floods;
 mod operations;
 mod streams;
 mod support;
