@@ -1,9 +1,11 @@
 //! Calls in any form.
 
+use std::io;
+
 use http::HeaderMap;
 use nuncio_protocol::{
     dialect::WireForm,
-    http::HttpForm,
+    http::{HttpForm, HttpTarget},
     jsonrpc::Id,
     operation::{Operation, Request, Response},
     task::StreamResponse,
@@ -11,7 +13,9 @@ use nuncio_protocol::{
     wire::JsonRpcForm,
 };
 
-use super::{Binding, Frames, Http, Refused, grpc};
+use super::{Binding, Frames, Http, Refused, Reply, grpc};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// A client that speaks one binding in one version.
 #[derive(Clone, Debug)]
@@ -70,92 +74,107 @@ impl Wire {
     /// Makes a call.
     ///
     /// # Panics
-    /// If it is answered with a stream, or against the form.
+    /// If there is no answer, or one against the form.
     pub async fn call(&self, request: Request) -> Result<Response, Refused> {
+        self.try_call(request).await.expect("the server answers")
+    }
+
+    /// Makes a call to a server that may go away meanwhile.
+    ///
+    /// # Panics
+    /// If the answer is against the form.
+    pub async fn try_call(&self, request: Request) -> io::Result<Result<Response, Refused>> {
         let operation = request.operation();
-        let version = self.version_name();
-        match self.binding {
+        let headers = [("a2a-version", self.version_name()), JSON];
+        Ok(match self.binding {
             Binding::JsonRpc => {
-                let form = self.json_rpc();
+                let form = json_rpc(self.version);
                 let body = form.write_call(&Id::number(7), &request).expect("the form has it");
-                let headers = [("a2a-version", version), ("content-type", "application/json")];
-                let reply = self.http.request("POST", "/", &headers, body).await;
+                let reply = self.http.try_request("POST", "/", &headers, body).await?;
                 assert_eq!(reply.header("content-type"), "application/json");
-                let answered = form.read_reply(operation, reply.text());
                 if reply.json()["error"].is_object() {
-                    return Err(Refused::json_rpc(self.version, &reply));
+                    return Ok(Err(Refused::json_rpc(self.version, &reply)));
                 }
+                let answered = form.read_reply(operation, reply.text());
                 Ok(answered.unwrap_or_else(|error| panic!("{error}: {}", reply.text())))
             }
             Binding::HttpJson => {
-                let form = self.http_form();
-                let target = form.write_call(&request).expect("the form has it");
-                let headers = [("a2a-version", version), ("content-type", "application/json")];
-                let body = target.body.unwrap_or_default();
-                let reply = self.http.request(target.method, &target.path, &headers, body).await;
+                let form = http_form(self.version);
+                let HttpTarget { method, path, body } =
+                    form.write_call(&request).expect("the form has it");
+                let body = body.unwrap_or_default();
+                let reply = self.http.try_request(method, &path, &headers, body).await?;
                 if reply.status != 200 {
-                    return Err(Refused::http(self.version, &reply));
+                    return Ok(Err(Refused::http(self.version, &reply)));
                 }
                 let answered = form.read_reply(operation, reply.status, &reply.body);
                 Ok(answered.unwrap_or_else(|error| panic!("{error}: {}", reply.text())))
             }
             Binding::Grpc => {
                 let headers = self.grpc_headers(None);
-                let answered = grpc::call(&self.http, &headers, self.version, request).await;
+                let answered = grpc::call(&self.http, &headers, self.version, request).await?;
                 answered.map_err(|status| Refused::grpc(&status))
             }
-        }
+        })
     }
 
     /// Makes a call that is answered with a stream, from behind an event if one is named.
     ///
     /// # Panics
-    /// If it is answered against the form.
+    /// If there is no answer, or one against the form.
     pub async fn stream(
         &self,
         request: Request,
         last_event: Option<u64>,
     ) -> Result<Events, Refused> {
+        self.try_stream(request, last_event).await.expect("the server answers")
+    }
+
+    /// The same from a server that may go away meanwhile.
+    ///
+    /// # Panics
+    /// If the answer is against the form.
+    pub async fn try_stream(
+        &self,
+        request: Request,
+        last_event: Option<u64>,
+    ) -> io::Result<Result<Events, Refused>> {
         let last = last_event.map(|seq| seq.to_string());
-        let mut headers =
-            vec![("a2a-version", self.version_name()), ("content-type", "application/json")];
+        let mut headers = vec![("a2a-version", self.version_name()), JSON];
         headers.extend(last.iter().map(|seq| ("last-event-id", seq.as_str())));
         let response = match self.binding {
             Binding::JsonRpc => {
-                let body = self.json_rpc().write_call(&Id::text("s"), &request);
-                self.http.open("POST", "/", &headers, body.expect("the form has it")).await
+                let body = json_rpc(self.version).write_call(&Id::text("s"), &request);
+                self.http.open("POST", "/", &headers, body.expect("the form has it")).await?
             }
             Binding::HttpJson => {
-                let target = self.http_form().write_call(&request).expect("the form has it");
-                let body = target.body.unwrap_or_default();
-                self.http.open(target.method, &target.path, &headers, body).await
+                let HttpTarget { method, path, body } =
+                    http_form(self.version).write_call(&request).expect("the form has it");
+                self.http.open(method, &path, &headers, body.unwrap_or_default()).await?
             }
             Binding::Grpc => {
                 let headers = self.grpc_headers(last_event);
-                let opened = grpc::stream(&self.http, &headers, self.version, request).await;
-                return match opened {
+                let opened = grpc::stream(&self.http, &headers, self.version, request).await?;
+                return Ok(match opened {
                     Ok(messages) => Ok(Events(Kind::Messages(messages))),
                     Err(status) => Err(Refused::grpc(&status)),
-                };
+                });
             }
         };
-        let response = response.expect("the server answers");
-        let is_stream = response
-            .headers()
-            .get("content-type")
-            .is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"));
-        if is_stream {
+        let kind = response.headers().get("content-type");
+        if kind.is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream")) {
             let frames = Frames::of(response);
             let (binding, version) = (self.binding, self.version);
-            return Ok(Events(Kind::Frames { frames, binding, version }));
+            return Ok(Ok(Events(Kind::Frames { frames, binding, version })));
         }
-        let (head, body) = response.into_parts();
-        let body = http_body_util::BodyExt::collect(body).await.expect("an answer").to_bytes();
-        let reply = super::Reply { status: head.status.as_u16(), headers: head.headers, body };
-        Err(Refused::read(self.binding, self.version, &reply))
+        let reply = Reply::of(response).await?;
+        Ok(Err(Refused::read(self.binding, self.version, &reply)))
     }
 
     /// Calls a procedure of gRPC with these bytes as its message.
+    ///
+    /// # Panics
+    /// If there is no answer, or one that is not of gRPC.
     pub async fn rpc(&self, method: &str, message: &[u8]) -> Result<(), Refused> {
         let package = if self.version == Version::V1_0 { "lf.a2a.v1" } else { "a2a.v1" };
         let length = u32::try_from(message.len()).expect("a short message");
@@ -173,14 +192,6 @@ impl Wire {
             Some(status) if status.code() != tonic::Code::Ok => Err(Refused::grpc(&status)),
             _ => Ok(()),
         }
-    }
-
-    fn json_rpc(&self) -> Box<dyn JsonRpcForm> {
-        json_rpc(self.version)
-    }
-
-    fn http_form(&self) -> Box<dyn HttpForm> {
-        http_form(self.version)
     }
 
     fn version_name(&self) -> &'static str {

@@ -1,7 +1,9 @@
 //! Calls over gRPC.
 
 use std::{
+    error::Error as _,
     future::Future,
+    io,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -61,10 +63,18 @@ impl Messages {
     }
 }
 
-async fn connect(http: &Http, headers: &HeaderMap) -> (Channel, Uri) {
-    let sender = http.connect_http2().await.expect("the server listens");
+async fn connect(http: &Http, headers: &HeaderMap) -> io::Result<(Channel, Uri)> {
+    let sender = http.connect_http2().await?;
     let origin = http.origin().parse().expect("an origin is a URI");
-    (Channel { sender, headers: headers.clone() }, origin)
+    Ok((Channel { sender, headers: headers.clone() }, origin))
+}
+
+/// Tells an answer from a connection that broke: only the latter has a cause.
+fn answered<T>(outcome: Result<T, Status>) -> io::Result<Result<T, Status>> {
+    match outcome {
+        Err(status) if status.source().is_some() => Err(io::Error::other(status)),
+        outcome => Ok(outcome),
+    }
 }
 
 /// Makes a call that is answered once.
@@ -73,29 +83,33 @@ pub(super) async fn call(
     headers: &HeaderMap,
     version: Version,
     request: Call,
-) -> Result<Answer, Status> {
-    let (channel, origin) = connect(http, headers).await;
-    if version == Version::V1_0 {
+) -> io::Result<Result<Answer, Status>> {
+    let (channel, origin) = connect(http, headers).await?;
+    answered(if version == Version::V1_0 {
         call_v1(V1Client::with_origin(channel, origin), request).await
     } else {
         call_v03(V03Client::with_origin(channel, origin), request).await
-    }
+    })
 }
 
 async fn call_v1(mut client: V1Client<Channel>, request: Call) -> Result<Answer, Status> {
     Ok(match request {
-        Call::SendMessage(request) => Answer::SendMessage(read(
-            client.send_message(say::<_, v1::SendMessageRequest>(request)).await?.into_inner(),
-        )),
-        Call::GetTask(request) => Answer::Task(read(
-            client.get_task(say::<_, v1::GetTaskRequest>(request)).await?.into_inner(),
-        )),
-        Call::ListTasks(request) => Answer::Tasks(read(
-            client.list_tasks(say::<_, v1::ListTasksRequest>(request)).await?.into_inner(),
-        )),
-        Call::CancelTask(request) => Answer::Task(read(
-            client.cancel_task(say::<_, v1::CancelTaskRequest>(request)).await?.into_inner(),
-        )),
+        Call::SendMessage(request) => {
+            let request: v1::SendMessageRequest = say(request);
+            Answer::SendMessage(read(client.send_message(request).await?.into_inner()))
+        }
+        Call::GetTask(request) => {
+            let request: v1::GetTaskRequest = say(request);
+            Answer::Task(read(client.get_task(request).await?.into_inner()))
+        }
+        Call::ListTasks(request) => {
+            let request: v1::ListTasksRequest = say(request);
+            Answer::Tasks(read(client.list_tasks(request).await?.into_inner()))
+        }
+        Call::CancelTask(request) => {
+            let request: v1::CancelTaskRequest = say(request);
+            Answer::Task(read(client.cancel_task(request).await?.into_inner()))
+        }
         Call::CreateTaskPushNotificationConfig(request) => {
             let request: v1::TaskPushNotificationConfig = say(request);
             Answer::PushConfig(read(
@@ -119,27 +133,28 @@ async fn call_v1(mut client: V1Client<Channel>, request: Call) -> Result<Answer,
             client.delete_task_push_notification_config(request).await?;
             Answer::Deleted
         }
-        Call::GetExtendedAgentCard(request) => Answer::Card(read(
-            client
-                .get_extended_agent_card(say::<_, v1::GetExtendedAgentCardRequest>(request))
-                .await?
-                .into_inner(),
-        )),
+        Call::GetExtendedAgentCard(request) => {
+            let request: v1::GetExtendedAgentCardRequest = say(request);
+            Answer::Card(read(client.get_extended_agent_card(request).await?.into_inner()))
+        }
         Call::SendStreamingMessage(_) | Call::SubscribeToTask(_) => panic!("it is a stream"),
     })
 }
 
 async fn call_v03(mut client: V03Client<Channel>, request: Call) -> Result<Answer, Status> {
     Ok(match request {
-        Call::SendMessage(request) => Answer::SendMessage(read(
-            client.send_message(say::<_, v03::SendMessageRequest>(request)).await?.into_inner(),
-        )),
-        Call::GetTask(request) => Answer::Task(read(
-            client.get_task(say::<_, v03::GetTaskRequest>(request)).await?.into_inner(),
-        )),
-        Call::CancelTask(request) => Answer::Task(read(
-            client.cancel_task(say::<_, v03::CancelTaskRequest>(request)).await?.into_inner(),
-        )),
+        Call::SendMessage(request) => {
+            let request: v03::SendMessageRequest = say(request);
+            Answer::SendMessage(read(client.send_message(request).await?.into_inner()))
+        }
+        Call::GetTask(request) => {
+            let request: v03::GetTaskRequest = say(request);
+            Answer::Task(read(client.get_task(request).await?.into_inner()))
+        }
+        Call::CancelTask(request) => {
+            let request: v03::CancelTaskRequest = say(request);
+            Answer::Task(read(client.cancel_task(request).await?.into_inner()))
+        }
         Call::CreateTaskPushNotificationConfig(request) => {
             let request: v03::CreateTaskPushNotificationConfigRequest = say(request);
             Answer::PushConfig(read(
@@ -163,9 +178,10 @@ async fn call_v03(mut client: V03Client<Channel>, request: Call) -> Result<Answe
             client.delete_task_push_notification_config(request).await?;
             Answer::Deleted
         }
-        Call::GetExtendedAgentCard(request) => Answer::Card(read(
-            client.get_agent_card(say::<_, v03::GetAgentCardRequest>(request)).await?.into_inner(),
-        )),
+        Call::GetExtendedAgentCard(request) => {
+            let request: v03::GetAgentCardRequest = say(request);
+            Answer::Card(read(client.get_agent_card(request).await?.into_inner()))
+        }
         Call::ListTasks(_) => return Err(Status::unimplemented("0.3 has no ListTasks")),
         Call::SendStreamingMessage(_) | Call::SubscribeToTask(_) => panic!("it is a stream"),
     })
@@ -177,35 +193,47 @@ pub(super) async fn stream(
     headers: &HeaderMap,
     version: Version,
     request: Call,
-) -> Result<Messages, Status> {
-    let (channel, origin) = connect(http, headers).await;
-    if version == Version::V1_0 {
-        let mut client = V1Client::with_origin(channel, origin);
-        Ok(Messages::V1(match request {
-            Call::SendStreamingMessage(request) => {
-                let request: v1::SendMessageRequest = say(request);
-                client.send_streaming_message(request).await?.into_inner()
-            }
-            Call::SubscribeToTask(request) => {
-                let request: v1::SubscribeToTaskRequest = say(request);
-                client.subscribe_to_task(request).await?.into_inner()
-            }
-            _ => panic!("it is no stream"),
-        }))
+) -> io::Result<Result<Messages, Status>> {
+    let (channel, origin) = connect(http, headers).await?;
+    answered(if version == Version::V1_0 {
+        stream_v1(V1Client::with_origin(channel, origin), request).await.map(Messages::V1)
     } else {
-        let mut client = V03Client::with_origin(channel, origin);
-        Ok(Messages::V03(match request {
-            Call::SendStreamingMessage(request) => {
-                let request: v03::SendMessageRequest = say(request);
-                client.send_streaming_message(request).await?.into_inner()
-            }
-            Call::SubscribeToTask(request) => {
-                let request: v03::TaskSubscriptionRequest = say(request);
-                client.task_subscription(request).await?.into_inner()
-            }
-            _ => panic!("it is no stream"),
-        }))
-    }
+        stream_v03(V03Client::with_origin(channel, origin), request).await.map(Messages::V03)
+    })
+}
+
+async fn stream_v1(
+    mut client: V1Client<Channel>,
+    request: Call,
+) -> Result<Streaming<v1::StreamResponse>, Status> {
+    Ok(match request {
+        Call::SendStreamingMessage(request) => {
+            let request: v1::SendMessageRequest = say(request);
+            client.send_streaming_message(request).await?.into_inner()
+        }
+        Call::SubscribeToTask(request) => {
+            let request: v1::SubscribeToTaskRequest = say(request);
+            client.subscribe_to_task(request).await?.into_inner()
+        }
+        _ => panic!("it is no stream"),
+    })
+}
+
+async fn stream_v03(
+    mut client: V03Client<Channel>,
+    request: Call,
+) -> Result<Streaming<v03::StreamResponse>, Status> {
+    Ok(match request {
+        Call::SendStreamingMessage(request) => {
+            let request: v03::SendMessageRequest = say(request);
+            client.send_streaming_message(request).await?.into_inner()
+        }
+        Call::SubscribeToTask(request) => {
+            let request: v03::TaskSubscriptionRequest = say(request);
+            client.task_subscription(request).await?.into_inner()
+        }
+        _ => panic!("it is no stream"),
+    })
 }
 
 /// Writes what is asked as a message.

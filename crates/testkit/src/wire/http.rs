@@ -112,6 +112,9 @@ impl Http {
     }
 
     /// Sends a request and returns the whole answer, if there is one.
+    ///
+    /// # Panics
+    /// If it cannot be a request.
     pub async fn try_request(
         &self,
         method: &str,
@@ -119,13 +122,13 @@ impl Http {
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> io::Result<Reply> {
-        let response = self.open(method, path, headers, body).await?;
-        let (head, body) = response.into_parts();
-        let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
-        Ok(Reply { status: head.status.as_u16(), headers: head.headers, body })
+        Reply::of(self.open(method, path, headers, body).await?).await
     }
 
     /// Sends a request and returns the answer while it comes.
+    ///
+    /// # Panics
+    /// If it cannot be a request.
     pub async fn open(
         &self,
         method: &str,
@@ -219,6 +222,13 @@ impl std::fmt::Debug for Http {
 }
 
 impl Reply {
+    /// Reads an answer to its end.
+    pub(super) async fn of(response: Response<Incoming>) -> io::Result<Self> {
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+        Ok(Self { status: head.status.as_u16(), headers: head.headers, body })
+    }
+
     /// The body as text.
     ///
     /// # Panics

@@ -27,7 +27,8 @@ pub struct Frames {
     /// The headers of the answer.
     pub headers: http::HeaderMap,
     body: Incoming,
-    text: String,
+    /// What has come of the next frame.
+    text: Vec<u8>,
     ready: VecDeque<Frame>,
 }
 
@@ -44,7 +45,7 @@ impl Frames {
             (200, Some(&b"text/event-stream"[..])),
             "a stream is expected"
         );
-        Self { headers: head.headers, body, text: String::new(), ready: VecDeque::new() }
+        Self { headers: head.headers, body, text: Vec::new(), ready: VecDeque::new() }
     }
 
     /// Returns the next frame with data, `None` at the end or when the connection breaks.
@@ -67,11 +68,10 @@ impl Frames {
                 return Some(frame);
             }
             let piece = self.body.frame().await?.ok()?.into_data().ok()?;
-            // The server never cuts within a character: it writes whole frames.
-            self.text.push_str(std::str::from_utf8(&piece).expect("events are text"));
-            while let Some((frame, rest)) = self.text.split_once("\n\n") {
-                self.ready.push_back(read(frame));
-                self.text = rest.to_owned();
+            self.text.extend_from_slice(&piece);
+            while let Some(at) = self.text.windows(2).position(|pair| pair == b"\n\n") {
+                let frame: Vec<u8> = self.text.drain(..at + 2).collect();
+                self.ready.push_back(read(str::from_utf8(&frame).expect("events are text")));
             }
         }
     }
@@ -88,7 +88,7 @@ impl Frames {
 
 fn read(text: &str) -> Frame {
     let mut frame = Frame::default();
-    for line in text.lines() {
+    for line in text.trim_end().lines() {
         match line.split_once(':').map(|(name, value)| (name, value.trim_start())) {
             Some(("", comment)) => frame.comments.push(comment.to_owned()),
             Some(("id", id)) => frame.id = Some(id.parse().expect("our ids are numbers")),
