@@ -20,7 +20,9 @@ use nuncio_tests::{figures, node::agents::Steps};
 use tokio::{net::TcpStream, task::JoinSet, time::Instant};
 
 const STREAMS: usize = 200;
-const CHUNKS: u64 = 40;
+const CHUNKS: u64 = 30;
+/// Milliseconds between two chunks: streams that all talk at once would only wait for each other.
+const APART: u64 = 100;
 
 /// How a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,7 +128,7 @@ impl Reader {
         let opened = if let Some(last) = seen.last() {
             wire.stream(subscribe(&task_of(seen)), last.seq).await
         } else {
-            let message = Message::user(format!("{CHUNKS} 3"));
+            let message = Message::user(format!("{CHUNKS} {APART}"));
             let request = Request::SendStreamingMessage(SendMessageRequest::new(message));
             wire.stream(request, None).await
         };
