@@ -275,7 +275,8 @@ async fn what_is_theirs_is_not_there() {
         let mut request = send("hold");
         request.message.context_id = theirs.context_id.clone();
         let refused = ann.call(Request::SendMessage(request)).await.expect_err("not theirs");
-        assert!(refused.code != 0, "{refused:?}");
+        assert_eq!(refused.error.reason(), "INVALID_PARAMS", "{refused:?}");
+        assert_eq!(refused.error.violations()[0].field, "message.contextId");
         let mut unknown = send("hold");
         unknown.message.context_id = ContextId::parse("a-new-one").ok();
         ann.call(Request::SendMessage(unknown)).await.expect("a new conversation is taken");
@@ -293,8 +294,7 @@ async fn what_is_theirs_is_not_there() {
 
         // A page of theirs is no page of mine.
         begin(&bob, "hold").await;
-        let mut list = ListTasksRequest::default();
-        list.page_size = Some(1);
+        let mut list = ListTasksRequest { page_size: Some(1), ..Default::default() };
         let answered = bob.call(Request::ListTasks(list.clone())).await.expect("a page");
         let Response::Tasks(page) = answered else { panic!("no page") };
         assert!(!page.next_page_token.is_empty());

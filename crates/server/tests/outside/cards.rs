@@ -81,8 +81,8 @@ async fn readers_of_either_version_find_their_members() {
 
 #[tokio::test]
 async fn a_card_never_says_what_a_caller_calls_the_server() {
-    let server = scripted().public_url("https://agents.example.com/echo/");
-    let served = Served::start(server).await;
+    let agent = scripted().public_url("https://agents.example.com/echo/");
+    let served = Served::start(agent).await;
     for headers in [
         vec![("host", "evil.example")],
         vec![("x-forwarded-host", "evil.example"), ("forwarded", "host=evil.example")],
@@ -106,8 +106,8 @@ async fn a_card_never_says_what_a_caller_calls_the_server() {
 
 #[tokio::test]
 async fn a_signed_card_verifies_with_the_keys_that_are_shown() {
-    let server = scripted().sign().expect("a key");
-    let served = Served::start(server).await;
+    let agent = scripted().sign().expect("a key");
+    let served = Served::start(agent).await;
     let keys = served.http().request("GET", "/.well-known/jwks.json", &[], "").await;
     assert_eq!((keys.status, keys.header("content-type")), (200, "application/json"));
     let keys: KeySet = json::from_str(keys.text()).expect("a set of keys");
@@ -133,8 +133,8 @@ async fn the_extended_card_is_for_callers_who_are_known() {
         .open_to_loopback()
         .build()
         .expect("a way in");
-    let server = scripted().extended_card(extended).gatekeeper(gatekeeper);
-    let served = Served::start(server).await;
+    let agent = scripted().extended_card(extended).gatekeeper(gatekeeper);
+    let served = Served::start(agent).await;
     let public = served.http().request("GET", CARD, &[V1], "").await.json();
     assert_eq!(public["capabilities"]["extendedAgentCard"], true);
     let reply = callers.ann(&served).request("GET", "/extendedAgentCard", &[V1], "").await;

@@ -25,7 +25,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::support::{Served, begin, scripted};
+use crate::support::{Served, begin, patiently, scripted};
 
 const V1: (&str, &str) = ("a2a-version", "1.0");
 
@@ -166,6 +166,43 @@ async fn endless_data_of_http2_is_cut() {
         }
         let taken = taken.load(Ordering::Relaxed);
         assert!(taken < (1 << 20) + IN_BETWEEN, "{path}: {taken}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_of_grpc_that_does_not_come_is_given_up() {
+    let grace = Duration::from_millis(200);
+    let served = Served::start(limited(|limits| limits.bodies.grace = grace)).await;
+    let (mut sender, connection) = hyper::client::conn::http2::handshake(
+        nuncio_testkit::wire::executor(),
+        nuncio_testkit::wire::io(connect(&served).await),
+    )
+    .await
+    .expect("HTTP/2 is spoken");
+    tokio::spawn(connection);
+    let request = http::Request::post("http://x/lf.a2a.v1.A2AService/SendMessage")
+        .header("content-type", "application/grpc")
+        .header("a2a-version", "1.0")
+        .body(Silent)
+        .expect("a request");
+    let answer = sender.send_request(request).await.expect("an answer");
+    let status = tonic::Status::from_header_map(answer.headers()).expect("a refusal");
+    let refused = nuncio_protocol::error::Error::from_tonic(&status);
+    assert_eq!((i32::from(status.code()), refused.reason()), (4, "TIMEOUT"), "{status:?}");
+}
+
+/// A body that never comes.
+struct Silent;
+
+impl Body for Silent {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Pending
     }
 }
 
@@ -354,12 +391,15 @@ async fn more_calls_than_there_is_room_for_are_told_to_come_back() {
     }
     let list = || Request::ListTasks(nuncio_protocol::operation::ListTasksRequest::default());
     for wire in &wires {
-        let refused = loop {
-            // The two take their places in their own time.
-            if let Err(refused) = wire.call(list()).await {
-                break refused;
+        let refused = patiently(async {
+            loop {
+                // The two take their places in their own time.
+                if let Err(refused) = wire.call(list()).await {
+                    break refused;
+                }
             }
-        };
+        });
+        let refused = refused.await;
         let code = match wire.binding {
             Binding::JsonRpc => -32603,
             Binding::HttpJson => 503,
@@ -385,5 +425,5 @@ async fn more_calls_than_there_is_room_for_are_told_to_come_back() {
     }
     // Who goes away leaves room.
     waiting.shutdown().await;
-    while wires[0].call(list()).await.is_err() {}
+    patiently(async { while wires[0].call(list()).await.is_err() {} }).await;
 }

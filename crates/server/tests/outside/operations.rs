@@ -2,6 +2,7 @@
 
 use nuncio_protocol::{
     card::AgentCard,
+    error::ErrorTable,
     ids::{PushConfigId, TaskId},
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
@@ -76,8 +77,8 @@ const TABLE: [(Operation, [Outcome; 4]); 11] = [
 async fn every_operation_treats_every_task_as_the_specification_says() {
     let callers = Callers::new();
     let extended = AgentCard::builder("script").description("more").build();
-    let server = scripted().gatekeeper(callers.gatekeeper()).extended_card(extended);
-    let served = Served::start(server).await;
+    let agent = scripted().gatekeeper(callers.gatekeeper()).extended_card(extended);
+    let served = Served::start(agent).await;
     let receiver = Receiver::start().await;
     for ann in Wire::all(&callers.ann(&served)) {
         let bob = Wire { http: callers.bob(&served), ..ann.clone() };
@@ -106,6 +107,24 @@ async fn every_operation_treats_every_task_as_the_specification_says() {
                 assert_eq!(unknown.1, foreign.1, "{operation:?} tells theirs from none");
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn the_codes_of_the_earlier_edition_can_be_had() {
+    let agent = scripted().error_table(ErrorTable::V1_0_0);
+    let served = Served::start(agent).await;
+    for (binding, not_cancelable, unsupported) in
+        [(Binding::JsonRpc, -32002, -32004), (Binding::HttpJson, 409, 400), (Binding::Grpc, 9, 12)]
+    {
+        let wire = Wire { binding, version: Version::V1_0, http: served.http() };
+        let id = begin(&wire, "done").await.id;
+        let cancel = CancelTaskRequest { tenant: None, id: id.clone(), metadata: None };
+        let refused = wire.call(Request::CancelTask(cancel)).await.expect_err("it has ended");
+        assert_eq!(refused.code, not_cancelable, "{refused:?}");
+        let subscribe = Request::SubscribeToTask(SubscribeToTaskRequest { tenant: None, id });
+        let refused = wire.stream(subscribe, None).await.expect_err("it has ended");
+        assert_eq!(refused.code, unsupported, "{refused:?}");
     }
 }
 

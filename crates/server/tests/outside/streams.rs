@@ -15,7 +15,7 @@ use tokio::{
     net::TcpSocket,
 };
 
-use crate::support::{Callers, Served, begin, gate, scripted, send};
+use crate::support::{Callers, Served, begin, gate, patiently, scripted, send};
 
 fn subscribe(task: &TaskId) -> Request {
     Request::SubscribeToTask(SubscribeToTaskRequest { tenant: None, id: task.clone() })
@@ -162,8 +162,8 @@ async fn all_subscribers_see_the_same() {
 
 #[tokio::test]
 async fn a_silent_stream_shows_that_it_is_alive() {
-    let server = limited(|limits| limits.streams.heartbeat = Duration::from_millis(20));
-    let served = Served::start(server).await;
+    let agent = limited(|limits| limits.streams.heartbeat = Duration::from_millis(20));
+    let served = Served::start(agent).await;
     let wires = Wire::current(&served.http());
     let task = begin(&wires[0], "hold").await;
     let mut frames: Frames = served
@@ -183,18 +183,21 @@ async fn a_silent_stream_shows_that_it_is_alive() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_has_so_many_streams_and_no_more() {
     let callers = Callers::new();
-    let server = limited(|limits| limits.streams.open_per_caller = 2);
-    let served = Served::start(server.gatekeeper(callers.gatekeeper())).await;
+    let agent = limited(|limits| limits.streams.open_per_caller = 2);
+    let served = Served::start(agent.gatekeeper(callers.gatekeeper())).await;
     let bob = Wire::current(&callers.bob(&served));
     for (wire, bob) in Wire::current(&callers.ann(&served)).into_iter().zip(bob) {
         let task = begin(&wire, "hold").await.id;
         let mut open = Vec::new();
-        while open.len() < 2 {
-            // Those of the binding before are closed as soon as the server notices.
-            if let Ok(events) = wire.stream(subscribe(&task), None).await {
-                open.push(events);
+        patiently(async {
+            while open.len() < 2 {
+                // Those of the binding before are closed as soon as the server notices.
+                if let Ok(events) = wire.stream(subscribe(&task), None).await {
+                    open.push(events);
+                }
             }
-        }
+        })
+        .await;
         let refused = wire.stream(subscribe(&task), None).await.expect_err("one too many");
         assert_eq!(refused.error.reason(), "RATE_LIMITED", "{refused:?}");
         let code = match wire.binding {
@@ -209,9 +212,12 @@ async fn a_caller_has_so_many_streams_and_no_more() {
         bob.stream(subscribe(&theirs), None).await.expect("their first");
         // A place that is left is free again.
         open.pop();
-        while let Err(refused) = wire.stream(subscribe(&task), None).await {
-            assert_eq!(refused.error.reason(), "RATE_LIMITED", "{refused:?}");
-        }
+        patiently(async {
+            while let Err(refused) = wire.stream(subscribe(&task), None).await {
+                assert_eq!(refused.error.reason(), "RATE_LIMITED", "{refused:?}");
+            }
+        })
+        .await;
     }
 }
 
@@ -219,13 +225,13 @@ async fn a_caller_has_so_many_streams_and_no_more() {
 async fn a_reader_that_does_not_read_is_closed_and_misses_nothing() {
     const PIECES: usize = 300;
     let callers = Callers::new();
-    let server = limited(|limits| {
+    let agent = limited(|limits| {
         limits.streams.open_per_caller = 2;
         limits.streams.heartbeat = Duration::from_millis(50);
         limits.streams.stall = Duration::from_millis(500);
         limits.connections.write_stall = Duration::from_millis(500);
     });
-    let served = Served::start(server.gatekeeper(callers.gatekeeper())).await;
+    let served = Served::start(agent.gatekeeper(callers.gatekeeper())).await;
     let wire = &Wire::current(&callers.ann(&served))[1];
     let task = begin(wire, &format!("fill:{PIECES}")).await.id;
 
@@ -247,10 +253,13 @@ async fn a_reader_that_does_not_read_is_closed_and_misses_nothing() {
     check_numbers(wire, &healthy, 1);
     let both = wire.stream(subscribe(&task), Some(0)).await.expect("the healthy one is gone");
     // The stalled reader's place is free when it was closed, and not before.
-    while let Err(refused) = wire.stream(subscribe(&task), Some(0)).await {
-        assert_eq!(refused.error.reason(), "RATE_LIMITED", "{refused:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    patiently(async {
+        while let Err(refused) = wire.stream(subscribe(&task), Some(0)).await {
+            assert_eq!(refused.error.reason(), "RATE_LIMITED", "{refused:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
     drop(both);
     while let Ok(1..) = stalled.read_buf(&mut read).await {}
     let text = String::from_utf8_lossy(&read);

@@ -162,9 +162,8 @@ impl Callers {
 /// A request that is answered at once.
 pub(crate) fn send(text: &str) -> SendMessageRequest {
     let mut request = SendMessageRequest::new(Message::user(text));
-    let mut wishes = SendMessageConfiguration::default();
-    wishes.return_immediately = true;
-    request.configuration = Some(wishes);
+    request.configuration =
+        Some(SendMessageConfiguration { return_immediately: true, ..Default::default() });
     request
 }
 
@@ -183,6 +182,11 @@ pub(crate) async fn begin(wire: &Wire, text: &str) -> Task {
         }
         other => panic!("no task, but {other:?}"),
     }
+}
+
+/// Waits for what comes sooner or later; a test that waits in vain fails instead of hanging.
+pub(crate) async fn patiently<T>(wait: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), wait).await.expect("it comes in a minute")
 }
 
 pub(crate) fn task_id(text: &str) -> TaskId {
