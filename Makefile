@@ -10,8 +10,8 @@ DENY_VERSION := 0.20.2
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: ## build, and show one message in every wire form that Nuncio speaks
-	@$(CARGO) run --quiet -p nuncio-protocol --example translate
+run: ## build, and serve an agent on this machine
+	@$(CARGO) run --quiet -p nuncio -- serve
 
 test: services check ## every check and every test; installs what it needs
 	$(CARGO) test --workspace --all-features

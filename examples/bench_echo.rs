@@ -25,6 +25,10 @@ use nuncio_tasks::{
     store::Store,
 };
 
+/// As in the `nuncio` program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 struct Echo;
 
 impl Agent for Echo {
@@ -40,7 +44,7 @@ impl Agent for Echo {
                 let count = count?;
                 for number in 0..count {
                     tokio::task::yield_now().await;
-                    let piece = Part::text(format!("{number:<32}"));
+                    let piece = Part::text(format!("{number:08} abcdefghijklmnopqrstuvw"));
                     let chunk = Chunk { append: number > 0, last: number + 1 == count };
                     output.put(Artifact::new(id.clone(), vec![piece]), chunk).await?;
                 }

@@ -54,6 +54,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
+use tokio::time::Instant;
 
 pub use report::{Goal, Line, Report, Table, Verdict};
 pub use settings::{HELP, Ours, SUITES, Settings};
@@ -97,12 +98,17 @@ pub async fn run(settings: Settings, program: &Path) -> Result<Report> {
     let suites = settings.only.clone();
     let setup = suites::Setup::new(settings, references, ours).await?;
     let mut all = Report::default();
+    let (begun, before) = (Instant::now(), child::everybodys_processor_time()?);
     for suite in SUITES.into_iter().filter(|name| suites.iter().any(|wanted| wanted == name)) {
         let report = suites::run(suite, &setup).await.with_context(|| format!("suite {suite}"))?;
         report.print_tables();
         all.append(report);
     }
     all.print_verdicts();
+    let after = child::everybodys_processor_time()?;
+    let (everybody, we) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
+    let others = everybody.saturating_sub(we).as_secs_f64() / begun.elapsed().as_secs_f64();
+    println!("\nOther programs kept {others:.1} cores busy meanwhile, Postgres among them.");
     match unbuilt {
         Some(error) => Err(error),
         None => Ok(all),

@@ -4,6 +4,7 @@
 
 python="${PYTHON:-python3}"
 requirements=interop/python/requirements.txt
+older_requirements=interop/python/older/requirements.txt
 
 usable() {
     "$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null
@@ -19,10 +20,16 @@ if ! usable; then
     exit 1
 fi
 
-wanted="$("$python" -VV; cat "$requirements")"
+wanted="$("$python" -VV; cat "$requirements" "$older_requirements")"
 if [[ "$(cat interop/.venv/wanted 2>/dev/null)" != "$wanted" ]]; then
     rm -rf interop/.venv
     "$python" -m venv interop/.venv
-    interop/.venv/bin/pip install --quiet --disable-pip-version-check -r "$requirements"
+    pip_install=(interop/.venv/bin/pip install --quiet --disable-pip-version-check)
+    if ! "${pip_install[@]}" -r "$requirements" ||
+        ! "${pip_install[@]}" --no-deps --target interop/.venv/older -r "$older_requirements"; then
+        echo "interop: pip cannot install the Python SDK: see above, and whether its index can" \
+            "be reached" >&2
+        exit 1
+    fi
     printf '%s' "$wanted" >interop/.venv/wanted
 fi

@@ -141,15 +141,31 @@ pub(crate) fn reaped_processor_time() -> Result<Duration> {
     processor_time("/proc/self/stat", 13)
 }
 
+/// The processor time that everybody has used since the machine was started, and of it what
+/// was used by us and by those processes that we have started and that have ended.
+pub(crate) fn everybodys_processor_time() -> Result<(Duration, Duration)> {
+    let stat = fs::read_to_string("/proc/stat").context("read /proc/stat")?;
+    let line = stat.lines().next().unwrap_or_default();
+    // User, nice, system, idle, waiting, interrupts, soft interrupts, stolen.
+    let fields = line.split_whitespace().skip(1).take(8).map(str::parse::<u64>);
+    let fields = fields.collect::<Result<Vec<u64>, _>>()?;
+    let idle: u64 = fields.iter().skip(3).take(2).sum();
+    let ours = processor_time("/proc/self/stat", 11)? + reaped_processor_time()?;
+    Ok((ticks(fields.iter().sum::<u64>() - idle), ours))
+}
+
 /// Adds up two neighbouring fields, user and system time, counted behind the name.
 fn processor_time(path: &str, first: usize) -> Result<Duration> {
     let stat = fs::read_to_string(path).with_context(|| format!("read {path}"))?;
     // The name in parentheses may hold anything.
     let (_, fields) = stat.rsplit_once(')').with_context(|| format!("no fields in {path}"))?;
     let times = fields.split_whitespace().skip(first).take(2);
-    let ticks = times.map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+    Ok(ticks(times.map(str::parse::<u64>).sum::<Result<u64, _>>()?))
+}
+
+fn ticks(count: u64) -> Duration {
     let nanoseconds = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
-    Ok(Duration::from_nanos(ticks * nanoseconds))
+    Duration::from_nanos(count * nanoseconds)
 }
 
 /// Two ports that nobody listens on now. Somebody could take one before the server does; then

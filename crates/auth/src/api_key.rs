@@ -19,14 +19,18 @@ mod file;
 mod keys;
 mod record;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use aws_lc_rs::{digest, hmac, rand};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use nuncio_protocol::time::Timestamp;
 
 pub(crate) use self::record::is_name;
-pub use self::{file::Error, keys::ApiKeys, record::KeyRecord};
+pub use self::{
+    file::{Error, parse_file},
+    keys::ApiKeys,
+    record::KeyRecord,
+};
 use crate::{
     identity::{Identity, Method},
     refusal::Why,
@@ -59,6 +63,11 @@ pub struct ApiKey {
     secret: [u8; SECRET_BYTES],
 }
 
+/// A text that is not an API key. Says nothing about the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected `nk_`, 16 hexadecimal digits, `_` and 43 letters of base64url")]
+pub struct InvalidKey;
+
 /// A secret of the program's own that goes into the hash of every key.
 ///
 /// Kept apart from the records, it makes them worthless to whoever steals them alone.
@@ -72,8 +81,13 @@ impl ApiKey {
     pub fn generate(name: impl Into<Arc<str>>) -> (Self, KeyRecord) {
         let id = format!("{:0ID_LETTERS$x}", u64::from_be_bytes(random()));
         let key = Self { id, secret: random() };
-        let record = KeyRecord::new(&key, name.into());
+        let record = key.record(name);
         (key, record)
+    }
+
+    /// Makes a record of the key, for a user of this name: for keys that come from outside.
+    pub fn record(&self, name: impl Into<Arc<str>>) -> KeyRecord {
+        KeyRecord::new(self, name.into())
     }
 
     /// Returns the part that is no secret.
@@ -81,8 +95,7 @@ impl ApiKey {
         &self.id
     }
 
-    /// Reads a key. There is one spelling of each.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let (id, secret) = text.strip_prefix(PREFIX)?.split_once('_')?;
         // One byte more than a secret has: the decoder then needs no memory of its own.
         let mut bytes = [0; SECRET_BYTES + 1];
@@ -106,6 +119,15 @@ impl ApiKey {
 impl fmt::Display for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PREFIX}{}_{}", self.id, URL_SAFE_NO_PAD.encode(self.secret))
+    }
+}
+
+impl FromStr for ApiKey {
+    type Err = InvalidKey;
+
+    /// Reads a key. There is one spelling of each.
+    fn from_str(text: &str) -> Result<Self, InvalidKey> {
+        Self::parse(text).ok_or(InvalidKey)
     }
 }
 

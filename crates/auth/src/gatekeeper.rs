@@ -125,9 +125,10 @@ impl Gatekeeper {
         admitted
     }
 
-    /// Tells whether callers need no credential, if they come from a loopback address.
+    /// Tells whether there is no way to prove oneself: everybody on this machine is let in,
+    /// and nobody else.
     pub fn is_open(&self) -> bool {
-        self.shared.open_to_loopback
+        !self.shared.has_way_in()
     }
 
     /// Says in a card what callers have to bring along: any one of what is listed.
@@ -222,7 +223,7 @@ impl Gatekeeper {
         let is_near = presented.address.ip().to_canonical().is_loopback();
         match (shared.open_to_loopback, is_near) {
             (true, true) => Ok(Identity::anonymous()),
-            (true, false) if !shared.has_way_in() => Err(Refusal::Forbidden),
+            (true, false) if self.is_open() => Err(Refusal::Forbidden),
             _ => Err(Refusal::Missing),
         }
     }

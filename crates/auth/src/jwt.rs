@@ -9,6 +9,7 @@
 
 mod keys;
 mod token;
+mod verified;
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,6 +24,7 @@ use nuncio_protocol::{
 use self::{
     keys::{Keys, Remote},
     token::Token,
+    verified::{Fingerprint, Verified},
 };
 use crate::{
     api_key::is_name,
@@ -44,6 +46,7 @@ pub struct JwtIssuer {
     issuer: String,
     audiences: Vec<String>,
     keys: Keys,
+    verified: Arc<Verified>,
     discovery: Option<String>,
     allows_several_audiences: bool,
     lifetime: Duration,
@@ -89,6 +92,7 @@ impl JwtIssuer {
             issuer,
             audiences: vec![audience],
             keys,
+            verified: Arc::default(),
             discovery: None,
             allows_several_audiences: false,
             lifetime: DEFAULT_LIFETIME,
@@ -261,8 +265,12 @@ pub(crate) async fn identify(
     let identity = issuer.identity(&token)?;
     let keys = issuer.keys.holding(kid).await?;
     let key = keys.find(kid, algorithm).ok_or(Why::Algorithm)?;
-    if !key.verifies(token.signed.as_bytes(), &token.signature) {
-        return Err(Why::Signature.into());
+    let fingerprint = Fingerprint::of(text);
+    if !issuer.verified.holds(fingerprint, &keys) {
+        if !key.verifies(token.signed.as_bytes(), &token.signature) {
+            return Err(Why::Signature.into());
+        }
+        issuer.verified.remember(fingerprint, &keys);
     }
     Ok(identity)
 }

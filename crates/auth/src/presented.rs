@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 
+use nuncio_net::listen::ClientCertificate;
+
 use crate::refusal::{Refusal, Why};
 
 /// What a request shows to prove who sends it. Borrowed from the request.
@@ -32,6 +34,19 @@ pub struct Certificate<'a> {
     pub common_name: Option<&'a str>,
     /// SHA-256 of the certificate.
     pub fingerprint: [u8; 32],
+}
+
+impl<'a> From<&'a ClientCertificate> for Certificate<'a> {
+    fn from(shown: &'a ClientCertificate) -> Self {
+        Self {
+            der: shown.der(),
+            dns_names: shown.dns_names(),
+            uris: shown.uris(),
+            // A listener does not read it: no verifier checks it any more.
+            common_name: None,
+            fingerprint: shown.fingerprint_sha256(),
+        }
+    }
 }
 
 /// The one secret text in the headers.

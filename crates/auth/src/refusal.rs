@@ -146,6 +146,31 @@ impl From<&Refusal> for Error {
 }
 
 impl Why {
+    /// Every one of them.
+    pub const ALL: &[Self] = &[
+        Self::Scheme,
+        Self::NotTaken,
+        Self::KeyText,
+        Self::WrongKey,
+        Self::KeyRevoked,
+        Self::KeyExpired,
+        Self::TokenText,
+        Self::HeaderMember,
+        Self::Type,
+        Self::Algorithm,
+        Self::NoKeyId,
+        Self::UnknownKey,
+        Self::Signature,
+        Self::Issuer,
+        Self::Audience,
+        Self::NoExpiry,
+        Self::Expired,
+        Self::NotYet,
+        Self::Lifetime,
+        Self::Caller,
+        Self::Binding,
+    ];
+
     /// Tells whether it may have been a guess.
     ///
     /// Whoever sends a token an hour too long has not tried a secret, and shall not shut out
@@ -160,10 +185,11 @@ impl Why {
             | Self::HeaderMember
             | Self::Algorithm
             | Self::NoKeyId
-            | Self::UnknownKey
             | Self::Signature
             | Self::Binding => true,
-            Self::KeyRevoked
+            // A key that the issuer has just begun to use is not known here for a moment.
+            Self::UnknownKey
+            | Self::KeyRevoked
             | Self::KeyExpired
             | Self::Type
             | Self::Issuer

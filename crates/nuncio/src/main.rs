@@ -8,6 +8,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// Tasks are many small pieces that end on other threads than they began on.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Connects AI agents over A2A.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]

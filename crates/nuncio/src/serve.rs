@@ -1,6 +1,6 @@
 //! `nuncio serve`: an agent in one line.
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc};
+use std::{ffi::OsString, io::IsTerminal as _, path::PathBuf, sync::Arc};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -8,7 +8,7 @@ use nuncio_auth::{ApiKeys, Gatekeeper};
 use nuncio_net::{Client, Guard, Policy};
 use nuncio_protocol::card::{AgentCard, AgentSkill};
 use nuncio_server::{
-    Server,
+    Bound, Server,
     kinds::{Command, Echo},
 };
 use nuncio_store::sqlite::{Options, SqliteStore};
@@ -88,7 +88,27 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     if let Some(url) = arguments.public_url {
         server = server.public_url(url);
     }
-    Ok(server.serve(&format!("{}:{}", arguments.host, arguments.port)).await?)
+    let bound = server.bind(&format!("{}:{}", arguments.host, arguments.port)).await?;
+    announce(&bound, arguments.keys.is_some());
+    bound.run_until_told().await;
+    Ok(())
+}
+
+/// Says where it listens, and to people what to try.
+#[expect(clippy::print_stderr, reason = "for people, and for scripts that wait for it")]
+fn announce(bound: &Bound, needs_key: bool) {
+    let url = bound.local_url();
+    eprintln!("listening on {url}");
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
+    let key = if needs_key { " -H \"X-API-Key: $KEY\"" } else { "" };
+    eprintln!("its card:     {url}/.well-known/agent-card.json");
+    eprintln!("try it:       curl -N {url}/message:stream{key} \\");
+    eprintln!("                -H 'A2A-Version: 1.0' -H 'Content-Type: application/json' -d \\");
+    eprintln!(
+        "                '{{\"message\":{{\"messageId\":\"1\",\"role\":\"ROLE_USER\",\"parts\":[{{\"text\":\"hello\"}}]}}}}'"
+    );
 }
 
 fn card(arguments: &Arguments) -> AgentCard {

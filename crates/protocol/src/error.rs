@@ -11,6 +11,9 @@ pub use kind::{ErrorKind, ErrorTable, GrpcCode, reason};
 /// The domain of every `ErrorInfo` we send.
 pub const ERROR_DOMAIN: &str = "a2a-protocol.org";
 
+/// The domain of reasons that are more precise than those of A2A.
+pub const PRECISE_DOMAIN: &str = "nuncio";
+
 pub(crate) const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 pub(crate) const BAD_REQUEST: &str = "type.googleapis.com/google.rpc.BadRequest";
 pub(crate) const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
@@ -129,6 +132,14 @@ impl Error {
     /// Returns the reason for programs.
     pub fn reason(&self) -> &str {
         &self.0.reason
+    }
+
+    /// Returns the reason if it is more precise than that of A2A.
+    ///
+    /// SDKs tell errors apart by the first `ErrorInfo`, and know the reasons of A2A alone; so a
+    /// more precise one goes into a second.
+    pub(crate) fn precise_reason(&self) -> Option<&str> {
+        Some(self.reason()).filter(|reason| *reason != self.kind().reason())
     }
 
     /// Returns the pairs of the `ErrorInfo`.
@@ -301,6 +312,8 @@ impl Error {
     fn write_details(&self, writer: &mut Writer) {
         let known = [
             Some(json::write_with(|writer| self.write_error_info(writer))),
+            self.precise_reason()
+                .map(|reason| json::write_with(|writer| write_precise(reason, writer))),
             (!self.violations().is_empty())
                 .then(|| json::write_with(|writer| self.write_bad_request(writer))),
             self.retry_after().map(|delay| {
@@ -319,7 +332,7 @@ impl Error {
     fn write_error_info(&self, writer: &mut Writer) {
         writer.object(|object| {
             object.member("@type", ERROR_INFO);
-            object.member("reason", self.reason());
+            object.member("reason", self.kind().reason());
             object.member("domain", ERROR_DOMAIN);
             if !self.metadata().is_empty() {
                 object.member("metadata", self.metadata());
@@ -335,6 +348,14 @@ impl Error {
             });
         });
     }
+}
+
+fn write_precise(reason: &str, writer: &mut Writer) {
+    writer.object(|object| {
+        object.member("@type", ERROR_INFO);
+        object.member("reason", reason);
+        object.member("domain", PRECISE_DOMAIN);
+    });
 }
 
 fn violations(list: &Raw) -> Vec<FieldViolation> {

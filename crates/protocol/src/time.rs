@@ -58,6 +58,26 @@ impl Timestamp {
         self.seconds * 1000 + i64::from(self.nanos / 1_000_000)
     }
 
+    fn text(self) -> Text {
+        let moment = EPOCH.saturating_add(SignedDuration::new(self.seconds, self.nanos));
+        let part = |number: i8| u32::try_from(number).unwrap_or_default();
+        let nanos = u32::try_from(self.nanos).unwrap_or_default();
+        let (fraction, digits) = match nanos {
+            nanos if nanos % 1_000_000 == 0 => (nanos / 1_000_000, 3),
+            nanos if nanos % 1_000 == 0 => (nanos / 1_000, 6),
+            nanos => (nanos, 9),
+        };
+        let mut text = Text { bytes: [0; 30], length: 0 };
+        text.push(u32::try_from(moment.year()).unwrap_or_default(), 4, b'-');
+        text.push(part(moment.month()), 2, b'-');
+        text.push(part(moment.day()), 2, b'T');
+        text.push(part(moment.hour()), 2, b':');
+        text.push(part(moment.minute()), 2, b':');
+        text.push(part(moment.second()), 2, b'.');
+        text.push(fraction, digits, b'Z');
+        text
+    }
+
     /// Returns whole seconds since the start of 1970 and the nanoseconds after them, which
     /// are never negative.
     pub fn to_parts(self) -> (i64, i32) {
@@ -86,13 +106,34 @@ impl FromStr for Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let precision = match self.nanos {
-            nanos if nanos % 1_000_000 == 0 => 3,
-            nanos if nanos % 1_000 == 0 => 6,
-            _ => 9,
-        };
-        let datetime = EPOCH.saturating_add(SignedDuration::new(self.seconds, self.nanos));
-        write!(f, "{datetime:.precision$}Z")
+        f.write_str(self.text().as_str())
+    }
+}
+
+/// The text of a moment. Every event has one, so it is written without allocation and without
+/// the machinery of formatting.
+struct Text {
+    bytes: [u8; 30],
+    length: usize,
+}
+
+impl Text {
+    fn as_str(&self) -> &str {
+        // There are only digits and signs in it.
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+    }
+
+    /// Writes a number in so many digits, with a sign behind it.
+    fn push(&mut self, number: u32, digits: usize, sign: u8) {
+        let mut rest = number;
+        for place in (self.length..self.length + digits).rev() {
+            // One digit is less than ten.
+            self.bytes[place] = b'0' + u8::try_from(rest % 10).unwrap_or_default();
+            rest /= 10;
+        }
+        self.length += digits;
+        self.bytes[self.length] = sign;
+        self.length += 1;
     }
 }
 
@@ -105,7 +146,7 @@ impl FromJson for Timestamp {
 
 impl ToJson for Timestamp {
     fn write(&self, writer: &mut Writer) {
-        writer.plain(&self.to_string());
+        writer.plain(self.text().as_str());
     }
 }
 

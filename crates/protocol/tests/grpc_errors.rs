@@ -93,6 +93,41 @@ fn a_reason_of_a_peers_own_is_kept() {
     assert_eq!((error.kind(), error.reason()), (ErrorKind::UnsupportedOperation, "ODD"));
 }
 
+/// SDKs read the first `ErrorInfo`, and know the reasons of A2A alone.
+#[test]
+fn a_precise_reason_stands_behind_that_of_a2a() {
+    let error =
+        Error::new(ErrorKind::UnsupportedOperation, "no").with_reason(reason::TASK_NOT_MODIFIABLE);
+    let status = error.to_rpc(ErrorTable::default());
+    let told: Vec<(String, String)> = status
+        .details
+        .iter()
+        .map(|any| rpc::ErrorInfo::decode(any.value.as_slice()).unwrap())
+        .map(|info| (info.reason, info.domain))
+        .collect();
+    let expected =
+        [("UNSUPPORTED_OPERATION", "a2a-protocol.org"), ("TASK_NOT_MODIFIABLE", "nuncio")];
+    assert_eq!(told, expected.map(|(reason, domain)| (reason.to_owned(), domain.to_owned())));
+    assert_eq!(Error::from_rpc(&status), error);
+}
+
+/// The Python SDK goes by the name, the JavaScript SDK by the code.
+#[test]
+fn a_status_of_0_3_names_its_error() {
+    for (kind, code, message) in [
+        (ErrorKind::TaskNotFound, tonic::Code::NotFound, "TaskNotFoundError: no"),
+        (
+            ErrorKind::UnsupportedOperation,
+            tonic::Code::Unimplemented,
+            "UnsupportedOperationError: no",
+        ),
+        (ErrorKind::RateLimited, tonic::Code::ResourceExhausted, "no"),
+    ] {
+        let status = Error::new(kind, "no").to_tonic_v03();
+        assert_eq!((status.code(), status.message()), (code, message));
+    }
+}
+
 /// Else the kind would change when the error is passed on.
 #[test]
 fn a_reason_of_a_peers_own_does_not_hide_one_we_know() {
@@ -107,14 +142,6 @@ fn a_reason_of_a_peers_own_does_not_hide_one_we_know() {
 }
 
 /// Documented: a JSON-RPC code of a peer's own has no place in gRPC.
-#[test]
-fn a_reason_more_precise_than_its_kind_is_kept() {
-    let error = Error::new(ErrorKind::UnsupportedOperation, "it has ended")
-        .with_reason(reason::TASK_NOT_MODIFIABLE);
-    let read = Error::from_rpc(&error.to_rpc(ErrorTable::default()));
-    assert_eq!(read, error);
-}
-
 #[test]
 fn codes_of_a_peers_own_become_internal_errors() {
     let error = Error::new(ErrorKind::Other(-32050), "odd");

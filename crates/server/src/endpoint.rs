@@ -35,7 +35,7 @@ use crate::{
     body::Body,
     card::Cards,
     context,
-    grpc::{self, Calls, V1, V03},
+    grpc::{Calls, V1, V03},
     jsonrpc, respond, rest,
     streams::{Place, Streams},
     terms::Terms,
@@ -129,8 +129,7 @@ impl Endpoint {
         };
         let active = self.active_extensions(&ctx);
         let mut response = if is_json_rpc {
-            let peer = head.extensions.get::<Peer>();
-            jsonrpc::answer(self, form, ctx, body, peer).await
+            jsonrpc::answer(self, form, ctx, head, body).await
         } else {
             rest::answer(self, form, ctx, head, path, body).await
         };
@@ -176,14 +175,15 @@ impl Endpoint {
             Err(refused) => return self.refuse_grpc(&refused.error),
         };
         let active = self.active_extensions(&ctx);
+        let calls = Calls::new(Arc::clone(&self), ctx.version);
         head.extensions.insert(ctx);
         let path = head.uri.path().to_owned();
         let limit = usize::try_from(self.body_limits.bytes).unwrap_or(usize::MAX);
-        let table = self.table;
+        let says = calls.clone();
         let body = Guarded::new(body, self.body_limits);
-        let body = body.map_err(move |error| body_error(&error).to_tonic(table));
+        let body = body.map_err(move |error| says.status(&body_error(&error)));
         let request = Request::from_parts(head, body);
-        let calls = Calls::new(Arc::clone(&self));
+        let explains = calls.clone();
         let answered = match form {
             WireForm::V1Grpc => {
                 V1Server::new(V1(calls)).max_decoding_message_size(limit).call(request).await
@@ -191,7 +191,7 @@ impl Endpoint {
             _ => V03Server::new(V03(calls)).max_decoding_message_size(limit).call(request).await,
         };
         let Ok(response) = answered;
-        let mut response = grpc::explain(response, &path, self.table).map(Body::grpc);
+        let mut response = explains.explain(response, &path).map(Body::grpc);
         if let Some(active) = active {
             response.headers_mut().insert(context::EXTENSIONS, active);
         }
@@ -230,23 +230,11 @@ impl Endpoint {
         let peer = head.extensions.get::<Peer>();
         // Nobody is at this address: whoever comes without a connection is a stranger.
         let address = peer.map_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)), Peer::address);
-        let certificate = peer.and_then(Peer::certificate);
-        let names = |names: &mut dyn Iterator<Item = &str>| -> Vec<String> {
-            names.map(str::to_owned).collect()
-        };
-        let dns_names = certificate.map(|shown| names(&mut shown.dns_names())).unwrap_or_default();
-        let uris = certificate.map(|shown| names(&mut shown.uris())).unwrap_or_default();
         let presented = Presented {
             headers: &head.headers,
             query: head.uri.query(),
             address,
-            certificate: certificate.map(|shown| Certificate {
-                der: shown.der(),
-                dns_names: &dns_names,
-                uris: &uris,
-                common_name: None,
-                fingerprint: shown.fingerprint_sha256(),
-            }),
+            certificate: peer.and_then(Peer::certificate).map(Certificate::from),
         };
         self.gatekeeper.admit(presented).await
     }

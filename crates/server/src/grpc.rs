@@ -7,13 +7,14 @@ use futures_core::Stream;
 use futures_util::stream;
 use nuncio_net::listen::Peer;
 use nuncio_protocol::{
-    error::{Error, ErrorKind, ErrorTable},
+    error::{Error, ErrorKind},
     grpc::read_request,
     json,
     operation::{Request, Response},
     service::{CallContext, Event, Outcome},
     state::TaskState,
     task::StreamResponse,
+    version::Version,
     wire::StreamEnd,
 };
 use std::{pin::Pin, sync::Arc};
@@ -32,11 +33,14 @@ type Messages<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 /// Calls an endpoint with what came over gRPC.
 #[derive(Clone, Debug)]
-pub(crate) struct Calls(Arc<Endpoint>);
+pub(crate) struct Calls {
+    endpoint: Arc<Endpoint>,
+    version: Version,
+}
 
 impl Calls {
-    pub(crate) fn new(endpoint: Arc<Endpoint>) -> Self {
-        Self(endpoint)
+    pub(crate) fn new(endpoint: Arc<Endpoint>, version: Version) -> Self {
+        Self { endpoint, version }
     }
 
     /// Answers with one message.
@@ -49,7 +53,7 @@ impl Calls {
         M: TryFrom<P, Error = json::Error>,
     {
         let (ctx, request, _) = self.read(request, operation)?;
-        match self.0.call(ctx, request, None, None).await {
+        match self.endpoint.call(ctx, request, None, None).await {
             Ok((Outcome::Response(response), _)) => Ok(response),
             Ok((Outcome::Events(_), _)) => Err(self.unexpected()),
             Err(error) => Err(self.status(&error)),
@@ -69,7 +73,7 @@ impl Calls {
     {
         let (ctx, request, peer) = self.read(request, operation)?;
         let until_input = matches!(request, Request::SendStreamingMessage(_));
-        let outcome = self.0.call(ctx, request, None, peer.as_ref()).await;
+        let outcome = self.endpoint.call(ctx, request, None, peer.as_ref()).await;
         let (events, place) = match outcome {
             Ok((Outcome::Events(events), Some(place))) => (events, place),
             Ok(_) => return Err(self.unexpected()),
@@ -96,8 +100,35 @@ impl Calls {
         Ok((ctx, request, extensions.remove::<Peer>()))
     }
 
-    fn status(&self, error: &Error) -> Status {
-        error.to_tonic(self.0.table())
+    pub(crate) fn status(&self, error: &Error) -> Status {
+        if self.version.is_legacy() {
+            error.to_tonic_v03()
+        } else {
+            error.to_tonic(self.endpoint.table())
+        }
+    }
+
+    /// Says why, where the gRPC library has refused a request before any of us was asked: it
+    /// gives no details, and calls what cannot be decoded a fault of ours.
+    pub(crate) fn explain(
+        &self,
+        response: http::Response<tonic::body::Body>,
+        path: &str,
+    ) -> http::Response<tonic::body::Body> {
+        // Only a refusal has a status in its head, and only ours has details.
+        let status = Status::from_header_map(response.headers());
+        let Some(status) = status.filter(|status| status.details().is_empty()) else {
+            return response;
+        };
+        let error = match status.code() {
+            Code::Internal => Error::new(ErrorKind::Parse, status.message()),
+            Code::OutOfRange => Error::new(ErrorKind::TooLarge, status.message()),
+            Code::Unimplemented if status.message().is_empty() => {
+                Error::new(ErrorKind::MethodNotFound, format!("no method {path}"))
+            }
+            _ => return response,
+        };
+        self.status(&error).into_http()
     }
 
     fn unexpected(&self) -> Status {
@@ -114,29 +145,6 @@ impl Calls {
             Err(error) => Err(self.status(&error.into())),
         }
     }
-}
-
-/// Says why, where the gRPC library has refused a request before any of us was asked: it gives
-/// no details, and calls what cannot be decoded a fault of ours.
-pub(crate) fn explain(
-    response: http::Response<tonic::body::Body>,
-    path: &str,
-    table: ErrorTable,
-) -> http::Response<tonic::body::Body> {
-    // Only a refusal has a status in its head, and only ours has details.
-    let status = Status::from_header_map(response.headers());
-    let Some(status) = status.filter(|status| status.details().is_empty()) else {
-        return response;
-    };
-    let error = match status.code() {
-        Code::Internal => Error::new(ErrorKind::Parse, status.message()),
-        Code::OutOfRange => Error::new(ErrorKind::TooLarge, status.message()),
-        Code::Unimplemented if status.message().is_empty() => {
-            Error::new(ErrorKind::MethodNotFound, format!("no method {path}"))
-        }
-        _ => return response,
-    };
-    error.to_tonic(table).into_http()
 }
 
 struct Writer<T> {

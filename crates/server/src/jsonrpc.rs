@@ -1,6 +1,6 @@
 //! The JSON-RPC binding: one POST, one JSON document.
 
-use http::{Response, StatusCode};
+use http::{Response, StatusCode, request::Parts};
 use nuncio_net::listen::Peer;
 use nuncio_protocol::{
     dialect::{WireForm, pocketpaw},
@@ -24,8 +24,8 @@ pub(crate) async fn answer(
     endpoint: &Endpoint,
     form: WireForm,
     ctx: CallContext,
+    head: &Parts,
     body: &[u8],
-    peer: Option<&Peer>,
 ) -> Response<Body> {
     let Some(rules) = form.json_rpc(endpoint.name()) else {
         return respond::status(StatusCode::NOT_FOUND);
@@ -38,7 +38,10 @@ pub(crate) async fn answer(
         return batch(endpoint, &*rules, ctx, text).await;
     }
     match rules.read_call(text) {
-        Ok(call) => call_one(endpoint, form, rules, ctx, call, peer).await,
+        Ok(call) => call_one(endpoint, form, rules, ctx, call, head).await,
+        Err(Refusal { id, error }) if reads_events_alone(form, head) => {
+            sse::refuse(&error, &Encoder::json_rpc(rules, echo_of(id)))
+        }
         Err(Refusal { id, error }) => refuse(&*rules, &id, &error),
     }
 }
@@ -49,12 +52,14 @@ async fn call_one(
     rules: Box<dyn JsonRpcForm>,
     ctx: CallContext,
     call: Call,
-    peer: Option<&Peer>,
+    head: &Parts,
 ) -> Response<Body> {
     let Call { echo, request, task_alias } = call;
     if echo.id.is_none() {
         return notify(endpoint, ctx, request).await;
     }
+    let in_stream = request.operation().is_streaming() && reads_events_alone(form, head);
+    let peer = head.extensions.get::<Peer>();
     match endpoint.call(ctx, request, task_alias, peer).await {
         Ok((Outcome::Response(response), _)) => {
             let text = rules.write_reply(&echo, Ok(&response));
@@ -67,8 +72,17 @@ async fn call_one(
             };
             sse::answer(events, place, encoder)
         }
+        Err(error) if in_stream && respond::json_rpc_status(&error) == StatusCode::OK => {
+            sse::refuse(&error, &Encoder::json_rpc(rules, echo))
+        }
         Err(error) => reply_with(&*rules, &echo, &error),
     }
+}
+
+/// Tells whether an error must be an event to be read: the SDKs of 0.3 read nothing else where
+/// they asked for a stream.
+fn reads_events_alone(form: WireForm, head: &Parts) -> bool {
+    form == WireForm::V03 && sse::is_all_that_is_read(&head.headers)
 }
 
 /// Does what a notification says. It is never answered, so nobody waits for it either.

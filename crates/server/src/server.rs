@@ -43,6 +43,7 @@ pub struct Bound {
     drain: Drain,
     patience: Duration,
     url: String,
+    local_url: String,
 }
 
 /// Stops a server from anywhere.
@@ -74,6 +75,11 @@ impl Bound {
         &self.url
     }
 
+    /// Returns the URL of the address that it listens at.
+    pub fn local_url(&self) -> &str {
+        &self.local_url
+    }
+
     /// Returns the public card.
     pub fn card(&self) -> &AgentCard {
         &self.card
@@ -89,6 +95,18 @@ impl Bound {
         Stopper { drain: self.drain.clone(), patience: self.patience }
     }
 
+    /// Answers until the process is told to stop, by Ctrl-C or SIGTERM.
+    pub async fn run_until_told(self) {
+        let stopper = self.stopper();
+        let signals = tokio::spawn(async move {
+            told_to_stop().await;
+            tracing::info!("stopping");
+            stopper.stop();
+        });
+        self.run().await;
+        signals.abort();
+    }
+
     /// Answers until it is stopped; returns when everything has ended.
     pub async fn run(self) {
         let watching = {
@@ -100,10 +118,11 @@ impl Bound {
         for listener in self.listeners {
             serving.spawn(listener.serve(service.clone(), self.drain.clone()));
         }
-        // Work gets as long to end as the calls that wait for it.
+        // Work gets most of the time. Calls that wait for what does not end by then are answered
+        // with the task as it stands, in the rest of it.
         let stopping = async {
             self.drain.begun().await;
-            self.tasks.stop(self.patience).await;
+            self.tasks.stop(self.patience * 3 / 4).await;
         };
         tokio::join!(stopping, async { while serving.join_next().await.is_some() {} });
         watching.abort();
@@ -141,4 +160,29 @@ fn ready(
     status: StatusCode,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>> {
     Box::pin(std::future::ready(Ok(respond::status(status))))
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn told_to_stop() {
+    let interrupt = async {
+        // Without a handler there is nothing to wait for.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    let terminate = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminate = std::future::pending::<()>();
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate => {}
+    }
 }

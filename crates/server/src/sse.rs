@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use futures_util::{FutureExt as _, stream};
 use http::{
-    HeaderValue, Response, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE},
+    HeaderMap, HeaderValue, Response, StatusCode,
+    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE},
 };
 use nuncio_protocol::{
     error::Error,
@@ -24,6 +24,8 @@ use crate::{
     respond,
     streams::{Next, Place},
 };
+
+const EVENT_STREAM: &str = "text/event-stream";
 
 /// Events that are ready together go out together, up to so many bytes.
 const MAX_TOGETHER: usize = 16 << 10;
@@ -62,9 +64,31 @@ pub(crate) fn answer(events: Events, place: Option<Place>, encoder: Encoder) -> 
         }
         (!text.is_empty()).then(|| (Bytes::from(text), (following, encoder)))
     });
-    let mut response = Response::new(Body::pieces(pieces));
+    opened(Body::pieces(pieces))
+}
+
+/// Answers with a stream that is an error and nothing else.
+pub(crate) fn refuse(error: &Error, encoder: &Encoder) -> Response<Body> {
+    let mut text = String::new();
+    encoder.error(error, &mut text);
+    opened(Body::whole(Bytes::from(text)))
+}
+
+/// Tells whether somebody reads events and no other documents.
+pub(crate) fn is_all_that_is_read(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut types = accepted
+        .flat_map(|list| list.split(','))
+        .map(|item| item.split_once(';').map_or(item, |(name, _)| name).trim())
+        .filter(|name| !name.is_empty())
+        .peekable();
+    types.peek().is_some() && types.all(|name| name.eq_ignore_ascii_case(EVENT_STREAM))
+}
+
+fn opened(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     // Otherwise some proxies hold events back.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
@@ -181,4 +205,29 @@ fn push(frame: &Frame, out: &mut String) {
         let _ = writeln!(out, "event: {name}");
     }
     let _ = write!(out, "data: {}\n\n", frame.data);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(accept: &[&'static str], expected: bool) {
+        let mut headers = HeaderMap::new();
+        for value in accept {
+            headers.append(ACCEPT, HeaderValue::from_static(value));
+        }
+        assert_eq!(is_all_that_is_read(&headers), expected, "{accept:?}");
+    }
+
+    #[test]
+    fn only_who_names_events_alone_reads_nothing_else() {
+        check(&["text/event-stream"], true);
+        check(&["Text/Event-Stream; q=0.9, "], true);
+        check(&[], false);
+        check(&[""], false);
+        check(&["*/*"], false);
+        check(&["text/event-stream, application/json"], false);
+        check(&["text/event-stream", "application/json"], false);
+    }
 }

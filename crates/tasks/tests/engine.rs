@@ -627,3 +627,18 @@ async fn an_agent_that_does_not_reply_is_not_asked() {
     let house = house(|_| {});
     assert_eq!(house.tasks.reply(&call(), &Message::user("ping")).await, Ok(None));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_waits_for_an_engine_that_stops_gets_the_live_task() {
+    let house = house(|_| {});
+    let waiting = tokio::spawn({
+        let tasks = house.tasks.clone();
+        async move { tasks.send(&call(), say("hang")).await }
+    });
+    while house.runs.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    house.tasks.stop(Duration::from_secs(1)).await;
+    let task = waiting.await.unwrap().unwrap();
+    assert!(!task.status.state.is_terminal(), "the work goes on elsewhere, or after the start");
+}

@@ -74,11 +74,11 @@ pub(super) fn read(path: &Path) -> Result<Vec<KeyRecord>, Error> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Error::TooLarge { path: path.to_owned() });
     }
-    parse(&bytes).map_err(|source| Error::Format { path: path.to_owned(), source })
+    parse_file(&bytes).map_err(|source| Error::Format { path: path.to_owned(), source })
 }
 
-/// Reads the text of a key file.
-pub(super) fn parse(bytes: &[u8]) -> Result<Vec<KeyRecord>, json::Error> {
+/// Reads the text of a key file, for those who keep it elsewhere than in one.
+pub fn parse_file(bytes: &[u8]) -> Result<Vec<KeyRecord>, json::Error> {
     let mut keys = None;
     json::read_with(json::text(bytes)?, |reader| {
         reader.members(|reader, key| {

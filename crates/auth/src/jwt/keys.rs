@@ -216,6 +216,9 @@ impl Drop for Attempt {
             let now = Instant::now();
             match outcome {
                 Some(keys) => {
+                    // The same keys stay the same set, so that what they verified still counts.
+                    let held = state.keys.take().map(|held| held.keys);
+                    let keys = held.filter(|held| **held == *keys).unwrap_or(keys);
                     state.keys = Some(Fetched { keys, at: now });
                     state.failed = None;
                 }

@@ -112,6 +112,7 @@ async fn an_open_endpoint_is_open_to_this_machine_only() {
 async fn a_bad_credential_does_not_come_in_where_none_would() {
     let keys = ApiKeys::from_iter([ApiKey::generate("alice").1]);
     let gatekeeper = Gatekeeper::builder().api_keys(keys).open_to_loopback().build().unwrap();
+    assert!(!gatekeeper.is_open(), "others have a way in");
     let near = "127.0.0.1:1";
     assert_eq!(admit_from(&gatekeeper, near, &[]).await, Ok(Identity::anonymous()));
     let refused = admit_from(&gatekeeper, near, &[("x-api-key", "nk_x")]).await;

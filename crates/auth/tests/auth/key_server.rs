@@ -86,6 +86,20 @@ async fn a_removed_key_is_forgotten_though_nobody_names_a_new_one() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_replaced_under_its_name_opens_nothing_more() {
+    let (old, new) = (signer("k1"), signer("k1"));
+    let server = KeyServer::serving(&key_set(&[&old])).await;
+    let (gatekeeper, text) = (server.gatekeeper(), token(&old));
+    for _ in 0..3 {
+        admit_token(&gatekeeper, &text).await.unwrap();
+    }
+    server.change(Mood::serving(&key_set(&[&new])));
+    pass(minutes(10)).await;
+    assert_eq!(admit_token(&gatekeeper, &text).await, Err(Why::Signature.into()));
+    admit_token(&gatekeeper, &token(&new)).await.unwrap();
+}
+
+#[tokio::test]
 async fn invented_key_names_do_not_become_a_flood() {
     let signer = signer("k1");
     let server = KeyServer::serving(&key_set(&[&signer])).await;

@@ -32,10 +32,26 @@ fn every_refusal_has_its_status_and_challenge() {
 }
 
 #[test]
+fn the_reference_explains_every_refusal() {
+    const PAGE: &str = include_str!("../../../../docs/reference/authentication.md");
+    for refusal in [
+        Refusal::Missing,
+        Why::Expired.into(),
+        Refusal::Several,
+        Refusal::Forbidden,
+        Refusal::Unavailable,
+        Refusal::TooMany { retry_after: Duration::ZERO },
+    ] {
+        let row = format!("| {} | `{refusal}` |", refusal.status().as_u16());
+        assert!(PAGE.contains(&row), "{row}");
+    }
+    for why in Why::ALL {
+        assert!(PAGE.contains(&format!("| {why} | ")), "{why}");
+    }
+}
+
+#[test]
 fn a_caller_does_not_learn_why_a_credential_is_not_valid() {
-    let texts: Vec<_> = [Why::WrongKey, Why::KeyRevoked, Why::Signature, Why::Expired, Why::Issuer]
-        .map(|why| Refusal::from(why).to_error())
-        .into_iter()
-        .collect();
+    let texts: Vec<_> = Why::ALL.iter().map(|why| Refusal::from(*why).to_error()).collect();
     assert!(texts.iter().all(|error| *error == texts[0]), "{texts:?}");
 }

@@ -77,6 +77,25 @@ async fn nothing_unsigned_is_taken() {
 }
 
 #[tokio::test]
+async fn a_token_that_is_known_to_be_good_vouches_for_no_other() {
+    let signer = signer("k1");
+    let gatekeeper = gatekeeper(key_set(&[&signer]));
+    let good = token(&signer);
+    for _ in 0..3 {
+        admit_token(&gatekeeper, &good).await.unwrap();
+    }
+    let (head, signature) = good.rsplit_once('.').unwrap();
+    let mut claims = claims();
+    claims["sub"] = json!("root");
+    let header = json!({"alg": "ES256", "kid": "k1"});
+    let forged = assemble(&header, &claims, |_| Vec::new());
+    for text in [format!("{forged}{signature}"), format!("{head}.{}", "A".repeat(86))] {
+        let refused = admit_token(&gatekeeper, &text).await;
+        assert_eq!(refused, Err(Why::Signature.into()), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn tokens_of_two_issuers_are_told_apart() {
     let (one, two) = (signer("k"), signer("k"));
     let other = "https://other.example";

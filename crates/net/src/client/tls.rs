@@ -1,6 +1,9 @@
 //! Whom to believe.
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::{Arc, OnceLock},
+};
 
 use rustls::{
     ClientConfig,
@@ -15,8 +18,12 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 ///
 /// A machine without any root certificate can still make calls over http, so having none
 /// fails the https calls and not the client.
+///
+/// The roots are read when they are first needed: that takes longer than a whole program takes
+/// to start.
 pub(super) struct Tls {
-    connector: Result<TlsConnector, rustls::Error>,
+    roots: Vec<CertificateDer<'static>>,
+    connector: OnceLock<Result<TlsConnector, rustls::Error>>,
 }
 
 /// An extra root is not a certificate in PEM.
@@ -26,7 +33,14 @@ pub struct InvalidRoots(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 impl Tls {
     pub(super) fn new(roots: Vec<CertificateDer<'static>>) -> Self {
-        Self { connector: config(roots).map(|config| TlsConnector::from(Arc::new(config))) }
+        Self { roots, connector: OnceLock::new() }
+    }
+
+    fn connector(&self) -> Result<&TlsConnector, rustls::Error> {
+        let connector = self.connector.get_or_init(|| {
+            config(self.roots.clone()).map(|config| TlsConnector::from(Arc::new(config)))
+        });
+        connector.as_ref().map_err(Clone::clone)
     }
 
     /// Shakes hands with a server that must prove to be the host of the URL.
@@ -35,7 +49,7 @@ impl Tls {
         host: &str,
         tcp: TcpStream,
     ) -> io::Result<TlsStream<TcpStream>> {
-        let connector = self.connector.as_ref().map_err(|error| io::Error::other(error.clone()))?;
+        let connector = self.connector().map_err(io::Error::other)?;
         let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
         let name = ServerName::try_from(address.unwrap_or(host)).map_err(io::Error::other)?;
         connector.connect(name.to_owned(), tcp).await

@@ -98,13 +98,13 @@ impl ClientCertificate {
     }
 
     /// Returns the DNS names that it is good for, wildcards included.
-    pub fn dns_names(&self) -> impl Iterator<Item = &str> {
-        self.dns_names.iter().map(String::as_str)
+    pub fn dns_names(&self) -> &[String] {
+        &self.dns_names
     }
 
     /// Returns the URIs that it is good for, such as SPIFFE ids.
-    pub fn uris(&self) -> impl Iterator<Item = &str> {
-        self.uris.iter().map(String::as_str)
+    pub fn uris(&self) -> &[String] {
+        &self.uris
     }
 
     /// Returns the SHA-256 hash of the certificate, as RFC 8705 binds tokens to it.

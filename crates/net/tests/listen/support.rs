@@ -112,8 +112,8 @@ impl Script {
             "/panic" => panic!("this is what the test asked for"),
             "/peer" => {
                 let certificate = peer.certificate().map(|certificate| {
-                    let names = certificate.dns_names().collect::<Vec<_>>().join(",");
-                    let uris = certificate.uris().collect::<Vec<_>>().join(",");
+                    let names = certificate.dns_names().join(",");
+                    let uris = certificate.uris().join(",");
                     format!("{names} {uris} {}", certificate.der().len())
                 });
                 text(format!("{} {} {certificate:?}", peer.address(), peer.is_tls()))

@@ -20,6 +20,9 @@
 mod error;
 mod write;
 
+#[cfg(feature = "grpc")]
+pub(crate) use error::name as error_name;
+
 use std::borrow::Cow;
 
 use super::{

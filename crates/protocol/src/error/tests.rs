@@ -54,8 +54,10 @@ fn an_error_survives_json_rpc() {
         json,
         concat!(
             r#"{"code":-32004,"message":"the task has ended","data":["#,
-            r#"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_MODIFIABLE","#,
+            r#"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNSUPPORTED_OPERATION","#,
             r#""domain":"a2a-protocol.org","metadata":{"taskId":"t1"}},"#,
+            r#"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_MODIFIABLE","#,
+            r#""domain":"nuncio"},"#,
             r#"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":"#,
             r#"[{"field":"message.taskId","description":"names a finished task"}]},"#,
             r#"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"1.5s"},"#,

@@ -12,8 +12,10 @@ use prost_types::{Any, Struct};
 
 use super::rpc::{self, bad_request};
 use crate::{
+    dialect::v03_http,
     error::{
-        BAD_REQUEST, ERROR_DOMAIN, ERROR_INFO, Error, ErrorKind, ErrorTable, GrpcCode, RETRY_INFO,
+        BAD_REQUEST, ERROR_DOMAIN, ERROR_INFO, Error, ErrorKind, ErrorTable, GrpcCode,
+        PRECISE_DOMAIN, RETRY_INFO,
     },
     json::{Object, Raw},
 };
@@ -24,11 +26,19 @@ impl Error {
     /// Writes the message that gRPC has for errors.
     pub fn to_rpc(&self, table: ErrorTable) -> rpc::Status {
         let info = rpc::ErrorInfo {
-            reason: self.reason().to_owned(),
+            reason: self.kind().reason().to_owned(),
             domain: ERROR_DOMAIN.to_owned(),
             metadata: self.metadata().clone(),
         };
         let mut details = vec![pack(ERROR_INFO, &info)];
+        if let Some(reason) = self.precise_reason() {
+            let precise = rpc::ErrorInfo {
+                reason: reason.to_owned(),
+                domain: PRECISE_DOMAIN.to_owned(),
+                ..rpc::ErrorInfo::default()
+            };
+            details.push(pack(ERROR_INFO, &precise));
+        }
         if !self.violations().is_empty() {
             let violations = self.violations().iter();
             let field_violations = violations
@@ -55,10 +65,8 @@ impl Error {
         // Usually there is one. Of several the last counts, but none hides a reason we know.
         let reasons = details.iter().rev().filter_map(Detail::reason);
         let message = status.message.as_str();
-        let known = |reason| Some((reason, ErrorKind::from_reason(reason)?));
-        let error = if let Some((reason, kind)) = reasons.clone().find_map(known) {
-            // It may be more precise than the kind.
-            Self::new(kind, message).with_reason(reason.to_owned())
+        let error = if let Some(kind) = reasons.clone().find_map(ErrorKind::from_reason) {
+            Self::new(kind, message)
         } else {
             let code = GrpcCode::from_number(status.code);
             let kind = code.map_or(ErrorKind::Internal, ErrorKind::from_grpc_code);
@@ -71,6 +79,17 @@ impl Error {
     /// Writes the status that ends a gRPC call.
     pub fn to_tonic(&self, table: ErrorTable) -> tonic::Status {
         let status = self.to_rpc(table);
+        let details = Bytes::from(status.encode_to_vec());
+        tonic::Status::with_details(status.code.into(), status.message, details)
+    }
+
+    /// Writes the status that ends a gRPC call of A2A 0.3. Its clients know no details: they go
+    /// by the codes of that time, and by the name that stands before the message.
+    pub fn to_tonic_v03(&self) -> tonic::Status {
+        let mut status = self.to_rpc(ErrorTable::V1_0_0);
+        if let Some(name) = v03_http::error_name(self.kind()) {
+            status.message = format!("{name}: {}", status.message);
+        }
         let details = Bytes::from(status.encode_to_vec());
         tonic::Status::with_details(status.code.into(), status.message, details)
     }
@@ -130,6 +149,7 @@ fn unpack(any: &Any) -> Detail {
 
 fn add(error: Error, detail: Detail) -> Error {
     match detail {
+        Detail::Info(info) if info.domain == PRECISE_DOMAIN => error.with_reason(info.reason),
         Detail::Info(info) => {
             let metadata = info.metadata.into_iter();
             metadata.fold(error, |error, (key, value)| error.with_metadata(key, value))

@@ -239,17 +239,9 @@ impl Server {
     /// Ctrl-C or SIGTERM. Says on standard error where it listens, once it does.
     #[expect(clippy::print_stderr, reason = "for people, and for scripts that wait for it")]
     pub async fn serve(self, address: &str) -> Result<(), Error> {
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
         let bound = self.bind(address).await?;
-        eprintln!("listening on {scheme}://{}", bound.address());
-        let stopper = bound.stopper();
-        let signals = tokio::spawn(async move {
-            told_to_stop().await;
-            tracing::info!("stopping");
-            stopper.stop();
-        });
-        bound.run().await;
-        signals.abort();
+        eprintln!("listening on {}", bound.local_url());
+        bound.run_until_told().await;
         Ok(())
     }
 
@@ -263,9 +255,10 @@ impl Server {
             grpc = listener.local_addr();
             listeners.push(listener);
         }
+        let local_url = format!("{}://{own}", if self.tls.is_some() { "https" } else { "http" });
         let url = match &self.public_url {
             Some(url) => url.trim_end_matches('/').to_owned(),
-            None => format!("{}://{own}", if self.tls.is_some() { "https" } else { "http" }),
+            None => local_url.clone(),
         };
         let grpc = match &self.public_url {
             Some(_) if listeners.len() == 1 => authority(&url)?,
@@ -301,7 +294,7 @@ impl Server {
         };
         let patience = self.limits.drain;
         let endpoint = Arc::new(endpoint);
-        Ok(Bound { listeners, endpoint, card, tasks, streams, drain, patience, url })
+        Ok(Bound { listeners, endpoint, card, tasks, streams, drain, patience, url, local_url })
     }
 
     async fn listener(&self, address: &str) -> Result<Listener, Error> {
@@ -423,29 +416,4 @@ fn authority(url: &str) -> Result<String, Error> {
     };
     let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
     Ok(format!("{host}:{port}"))
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-async fn told_to_stop() {
-    let interrupt = async {
-        // Without a handler there is nothing to wait for.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    #[cfg(unix)]
-    let terminate = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending().await,
-        }
-    };
-    #[cfg(not(unix))]
-    let terminate = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupt => {}
-        () = terminate => {}
-    }
 }

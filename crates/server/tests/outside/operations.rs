@@ -32,7 +32,7 @@ enum Outcome {
     None,
 }
 
-/// A row of the error table (A2A 1.0.1 §5.4), with the status that 0.3 has on HTTP.
+/// A row of the error table (A2A 1.0.1 §5.4), with the codes that 0.3 has on HTTP and gRPC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Row {
     reason: &'static str,
@@ -40,21 +40,23 @@ struct Row {
     http: i32,
     http_03: i32,
     grpc: i32,
+    grpc_03: i32,
 }
 
 const FINE: Outcome = Outcome::Fine;
 const NONE: Outcome = Outcome::None;
 
-const fn row(reason: &'static str, json_rpc: i32, http: i32, http_03: i32, grpc: i32) -> Outcome {
-    Outcome::Refused(Row { reason, json_rpc, http, http_03, grpc })
+const fn row(reason: &'static str, json_rpc: i32, http: [i32; 2], grpc: [i32; 2]) -> Outcome {
+    let ([http, http_03], [grpc, grpc_03]) = (http, grpc);
+    Outcome::Refused(Row { reason, json_rpc, http, http_03, grpc, grpc_03 })
 }
 
-//                                  reason                 JSON-RPC HTTP 0.3 gRPC
-const NOT_FOUND: Outcome = row("TASK_NOT_FOUND", -32001, 404, 404, 5);
-const NOT_CANCELABLE: Outcome = row("TASK_NOT_CANCELABLE", -32002, 400, 409, 9);
-const UNSUPPORTED: Outcome = row("UNSUPPORTED_OPERATION", -32004, 400, 501, 9);
-const NOT_MODIFIABLE: Outcome = row("TASK_NOT_MODIFIABLE", -32004, 400, 501, 9);
-const INVALID: Outcome = row("INVALID_PARAMS", -32602, 400, 400, 3);
+//                                  reason                JSON-RPC HTTP, 0.3   gRPC, 0.3
+const NOT_FOUND: Outcome = row("TASK_NOT_FOUND", -32001, [404, 404], [5, 5]);
+const NOT_CANCELABLE: Outcome = row("TASK_NOT_CANCELABLE", -32002, [400, 409], [9, 9]);
+const UNSUPPORTED: Outcome = row("UNSUPPORTED_OPERATION", -32004, [400, 501], [9, 12]);
+const NOT_MODIFIABLE: Outcome = row("TASK_NOT_MODIFIABLE", -32004, [400, 501], [9, 12]);
+const INVALID: Outcome = row("INVALID_PARAMS", -32602, [400, 400], [3, 3]);
 
 /// What the specification says about a task that is the caller's, unknown, at its end, or
 /// somebody else's.
@@ -290,7 +292,8 @@ fn code(wire: &Wire, row: Row) -> i32 {
         (Binding::JsonRpc, _) => row.json_rpc,
         (Binding::HttpJson, Version::V1_0) => row.http,
         (Binding::HttpJson, _) => row.http_03,
-        (Binding::Grpc, _) => row.grpc,
+        (Binding::Grpc, Version::V1_0) => row.grpc,
+        (Binding::Grpc, _) => row.grpc_03,
     }
 }
 

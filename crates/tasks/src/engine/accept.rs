@@ -241,10 +241,14 @@ impl Engine {
         let settled = watch.wait_for(|Reached { seq, state }| {
             *seq >= accepted.seq && (state.is_terminal() || state.is_interrupted())
         });
-        let reached = match timeout(longest, settled).await {
-            Ok(Ok(reached)) => Some(*reached),
-            // Over the limit: the answer is the task as it stands.
-            Ok(Err(_)) | Err(_) => None,
+        // Over the limit, or when the work has been given back: the task as it stands.
+        let reached = tokio::select! {
+            biased;
+            reached = timeout(longest, settled) => match reached {
+                Ok(Ok(reached)) => Some(*reached),
+                Ok(Err(_)) | Err(_) => None,
+            },
+            () = self.finish.cancelled() => None,
         };
         match reached.and_then(|reached| accepted.live.settled(reached.seq)) {
             Some(folded) => Ok(Folded::clone(&folded).task),

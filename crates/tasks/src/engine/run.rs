@@ -1,6 +1,13 @@
 //! One process works on a task: the agent speaks, its words are written, then shown.
 
-use std::{any::Any, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    any::Any,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Waker},
+    time::Duration,
+};
 
 use futures_util::FutureExt as _;
 use nuncio_protocol::{
@@ -179,7 +186,13 @@ impl Run {
     /// Runs in the background, and tells when the task is on disk.
     pub(super) fn spawn(self, tell: oneshot::Sender<Result<Opened, store::Error>>) {
         let tracker = self.engine.work.clone();
-        tracker.spawn(self.run(Some(tell)));
+        let mut work = Box::pin(self.run(Some(tell)));
+        // Short work over a store that answers at once ends here, which saves two changes of
+        // thread. What is not ready is polled again as soon as it is spawned.
+        let begun = work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        if begun.is_pending() {
+            tracker.spawn(work);
+        }
     }
 
     /// Runs in the background.

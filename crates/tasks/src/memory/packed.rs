@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use memchr::memchr;
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
     json::Shared,
@@ -60,17 +61,25 @@ impl Packed {
 }
 
 impl Names<'_> {
+    /// Names are whole strings of JSON, so they are looked for behind quotes only.
     fn leave_out(self, json: &[u8]) -> Vec<u8> {
-        // JSON that we wrote is text; what is not has no names to be left out.
-        let Ok(text) = std::str::from_utf8(json) else { return json.to_vec() };
-        let mut short = Vec::with_capacity(text.len());
-        for (number, between) in text.split(self.task.as_str()).enumerate() {
-            short.extend((number > 0).then_some(TASK));
-            for (number, between) in between.split(self.context.as_str()).enumerate() {
-                short.extend((number > 0).then_some(CONTEXT));
-                short.extend_from_slice(between.as_bytes());
+        let names =
+            [(self.task.as_str().as_bytes(), TASK), (self.context.as_str().as_bytes(), CONTEXT)];
+        let mut short = Vec::with_capacity(json.len());
+        let mut rest = json;
+        while let Some(quote) = memchr(b'"', rest) {
+            let (before, behind) = rest.split_at(quote + 1);
+            short.extend_from_slice(before);
+            rest = behind;
+            for (name, stand_in) in names {
+                if let Some(behind) = rest.strip_prefix(name) {
+                    short.push(stand_in);
+                    rest = behind;
+                    break;
+                }
             }
         }
+        short.extend_from_slice(rest);
         short
     }
 

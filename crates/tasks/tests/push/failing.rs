@@ -206,6 +206,31 @@ async fn a_name_that_leads_inside_by_now_is_not_called() {
     assert!(world.receiver.requests().is_empty());
 }
 
+/// Knows nobody.
+#[derive(Debug)]
+struct Ignorant;
+
+impl Resolver for Ignorant {
+    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async { Err(io::ErrorKind::NotFound.into()) })
+    }
+}
+
+/// Resolvers fail for a while, and conformance kits register `example.com` where there is none.
+#[tokio::test]
+async fn a_name_that_nobody_knows_is_registered_and_not_called() {
+    let (store, directory) = store();
+    let receiver = Receiver::start().await;
+    let client = Client::new(Guard::new(Policy::default()).resolver(Ignorant));
+    let push = Push::new(client, SealingKey::new(&KEY)).schedule(Schedule::new([]));
+    let world = World { tasks: engine(&store, push), store, receiver, directory };
+    let config = TaskPushNotificationConfig::new("https://example.com/hook");
+    world.open("count 0", Some(config)).await;
+    for letter in world.dead_letters(2).await {
+        assert!(letter.error.contains("no address"), "{}", letter.error);
+    }
+}
+
 #[tokio::test]
 async fn a_stop_gives_back_what_is_under_way() {
     let world = World::with(|push| push.timeout(Duration::from_secs(600))).await;

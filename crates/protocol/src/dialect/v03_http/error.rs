@@ -34,10 +34,15 @@ pub(super) fn reply(error: &Error) -> HttpReply {
 pub(super) fn write(error: &Error, writer: &mut Writer) {
     writer.object(|object| {
         v03::error::write_members(error, object);
-        if let Some((name, _)) = NAMES.iter().find(|(_, kind)| *kind == error.kind()) {
-            object.member("type", *name);
+        if let Some(name) = name(error.kind()) {
+            object.member("type", name);
         }
     });
+}
+
+/// Returns what the SDKs call such an error.
+pub(crate) fn name(kind: ErrorKind) -> Option<&'static str> {
+    NAMES.iter().find(|(_, named)| *named == kind).map(|(name, _)| *name)
 }
 
 /// Returns the status that servers of 0.3 answer with.

@@ -1,0 +1,1 @@
+"""The official Python SDK as a client of our server."""
