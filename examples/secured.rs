@@ -29,6 +29,7 @@ impl Agent for WhoAmI {
 }
 
 #[tokio::main]
+#[expect(clippy::print_stderr, reason = "the key is shown this once")]
 async fn main() -> anyhow::Result<()> {
     let (key, record) = ApiKey::generate("ann");
     eprintln!("API key of ann: {key}");

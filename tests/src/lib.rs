@@ -9,6 +9,8 @@ pub mod wire;
 
 pub mod node;
 
+pub mod served;
+
 pub mod client;
 
 pub mod witness;

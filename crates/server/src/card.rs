@@ -12,7 +12,7 @@ use http::{
     },
 };
 use nuncio_protocol::{
-    card::{AgentCard, write_hybrid},
+    card::{AgentCard, AgentInterface, write_hybrid},
     dialect::Legacy,
     error::Error,
     json,
@@ -70,6 +70,9 @@ impl Cards {
         keys: Option<String>,
     ) -> Result<Self, Error> {
         let v1 = json::to_string(card);
+        // A card with tenants has no interface of 0.3, nor does one whose author wants none.
+        let speaks_v03 = card.supported_interfaces.iter().any(AgentInterface::speaks_v03);
+        let legacy = legacy.filter(|legacy| *legacy != Legacy::V03 || speaks_v03);
         let (unversioned, old) = match legacy {
             None => (v1.clone(), v1.clone()),
             Some(Legacy::V03) => {

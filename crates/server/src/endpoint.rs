@@ -8,6 +8,7 @@ use http::{
     header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, WWW_AUTHENTICATE},
     request::Parts,
 };
+use http_body_util::BodyExt as _;
 use hyper::body::Body as HttpBody;
 use nuncio_auth::{Certificate, Gatekeeper, Identity, Presented, Refusal};
 use nuncio_net::listen::{
@@ -183,8 +184,13 @@ impl Endpoint {
         let active = self.active_extensions(&ctx);
         let calls = Calls::new(Arc::clone(&self), ctx.version);
         head.extensions.insert(ctx);
+        let path = head.uri.path().to_owned();
         let limit = usize::try_from(self.body_limits.bytes).unwrap_or(usize::MAX);
-        let request = Request::from_parts(head, Guarded::new(body, self.body_limits));
+        let says = calls.clone();
+        let body = Guarded::new(body, self.body_limits);
+        let body = body.map_err(move |error| says.status(&body_error(&error)));
+        let request = Request::from_parts(head, body);
+        let explains = calls.clone();
         let answered = match form {
             WireForm::V1Grpc => {
                 V1Server::new(V1(calls)).max_decoding_message_size(limit).call(request).await
@@ -192,7 +198,7 @@ impl Endpoint {
             _ => V03Server::new(V03(calls)).max_decoding_message_size(limit).call(request).await,
         };
         let Ok(response) = answered;
-        let mut response = response.map(Body::grpc);
+        let mut response = explains.explain(response, &path).map(Body::grpc);
         if let Some(active) = active {
             response.headers_mut().insert(context::EXTENSIONS, active);
         }
@@ -283,13 +289,12 @@ impl Endpoint {
     }
 
     fn refuse_body(&self, head: &Parts, error: &BodyError) -> Response<Body> {
-        let (kind, status) = match error {
-            BodyError::TooLarge { .. } => (ErrorKind::TooLarge, StatusCode::PAYLOAD_TOO_LARGE),
-            BodyError::TooSlow => (ErrorKind::Timeout, StatusCode::REQUEST_TIMEOUT),
-            _ => (ErrorKind::InvalidRequest, StatusCode::BAD_REQUEST),
+        let status = match error {
+            BodyError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            BodyError::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            _ => StatusCode::BAD_REQUEST,
         };
-        let error = Error::new(kind, error.to_string());
-        let mut response = self.refuse_early(head, &error, status);
+        let mut response = self.refuse_early(head, &body_error(error), status);
         // What is left of the body is not read.
         response.headers_mut().insert("connection", HeaderValue::from_static("close"));
         response
@@ -323,6 +328,16 @@ impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// Says what is wrong with a body.
+fn body_error(error: &BodyError) -> Error {
+    let kind = match error {
+        BodyError::TooLarge { .. } => ErrorKind::TooLarge,
+        BodyError::TooSlow => ErrorKind::Timeout,
+        _ => ErrorKind::InvalidRequest,
+    };
+    Error::new(kind, error.to_string())
 }
 
 fn is_v1(form: WireForm) -> bool {

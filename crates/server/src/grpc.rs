@@ -18,7 +18,7 @@ use nuncio_protocol::{
     wire::StreamEnd,
 };
 use std::{pin::Pin, sync::Arc};
-use tonic::Status;
+use tonic::{Code, Status};
 
 use crate::{
     endpoint::Endpoint,
@@ -100,12 +100,35 @@ impl Calls {
         Ok((ctx, request, extensions.remove::<Peer>()))
     }
 
-    fn status(&self, error: &Error) -> Status {
+    pub(crate) fn status(&self, error: &Error) -> Status {
         if self.version.is_legacy() {
             error.to_tonic_v03()
         } else {
             error.to_tonic(self.endpoint.table())
         }
+    }
+
+    /// Says why, where the gRPC library has refused a request before any of us was asked: it
+    /// gives no details, and calls what cannot be decoded a fault of ours.
+    pub(crate) fn explain(
+        &self,
+        response: http::Response<tonic::body::Body>,
+        path: &str,
+    ) -> http::Response<tonic::body::Body> {
+        // Only a refusal has a status in its head, and only ours has details.
+        let status = Status::from_header_map(response.headers());
+        let Some(status) = status.filter(|status| status.details().is_empty()) else {
+            return response;
+        };
+        let error = match status.code() {
+            Code::Internal => Error::new(ErrorKind::Parse, status.message()),
+            Code::OutOfRange => Error::new(ErrorKind::TooLarge, status.message()),
+            Code::Unimplemented if status.message().is_empty() => {
+                Error::new(ErrorKind::MethodNotFound, format!("no method {path}"))
+            }
+            _ => return response,
+        };
+        self.status(&error).into_http()
     }
 
     fn unexpected(&self) -> Status {

@@ -29,18 +29,18 @@ impl Example {
             .stderr(Stdio::piped())
             .spawn()
             .expect("cargo has built the examples");
-        let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
-        let mut said = String::new();
-        loop {
+        let log = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut example = Self { child, log, said: String::new(), address: String::new() };
+        while example.address.is_empty() {
             let mut line = String::new();
-            let count = log.read_line(&mut line).expect("it writes text");
-            assert!(count > 0, "{name} ended: {said}");
-            if let Some(address) = line.trim().strip_prefix("listening on http://") {
-                let address = address.to_owned();
-                return Self { child, log, said, address };
+            let count = example.log.read_line(&mut line).expect("it writes text");
+            assert!(count > 0, "{name} ended: {}", example.said);
+            match line.trim().strip_prefix("listening on http://") {
+                Some(address) => address.clone_into(&mut example.address),
+                None => example.said.push_str(&line),
             }
-            said.push_str(&line);
         }
+        example
     }
 
     /// Sends a request over a connection of its own; returns head and body as they come.
@@ -192,9 +192,9 @@ fn token(signer: &Signer) -> String {
         r#"{{"iss":"https://issuer.example","aud":"who-am-i","sub":"bob","iat":{now},"exp":{}}}"#,
         now + 300
     );
-    let signed = format!("{}.{}", BASE64.encode(header), BASE64.encode(claims));
-    let signature = signer.sign_bytes(signed.as_bytes()).expect("it signs");
-    format!("{signed}.{}", BASE64.encode(signature))
+    let text = format!("{}.{}", BASE64.encode(header), BASE64.encode(claims));
+    let signature = signer.sign_bytes(text.as_bytes()).expect("it signs");
+    format!("{text}.{}", BASE64.encode(signature))
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub mod disk;
 
 pub mod webhook;
 
+pub mod wire;
+
 pub mod journal;
 
 pub mod random;

@@ -113,9 +113,7 @@ impl Agent for Steps {
     }
 
     fn conduct(&self) -> Conduct {
-        let mut conduct = Conduct::default();
-        conduct.interrupted = self.0;
-        conduct
+        Conduct { interrupted: self.0, ..Conduct::default() }
     }
 }
 

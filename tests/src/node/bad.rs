@@ -61,8 +61,6 @@ impl Agent for Bad {
     }
 
     fn conduct(&self) -> Conduct {
-        let mut conduct = Conduct::default();
-        conduct.cancel_grace = Duration::from_millis(100);
-        conduct
+        Conduct { cancel_grace: Duration::from_millis(100), ..Conduct::default() }
     }
 }

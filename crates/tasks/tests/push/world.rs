@@ -213,9 +213,7 @@ impl Agent for Teller {
     }
 
     fn conduct(&self) -> Conduct {
-        let mut conduct = Conduct::default();
-        conduct.listens = true;
-        conduct
+        Conduct { listens: true, ..Conduct::default() }
     }
 }
 

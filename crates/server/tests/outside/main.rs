@@ -1,0 +1,9 @@
+//! A server from outside: real sockets, every binding, both versions.
+
+mod callers;
+mod cards;
+mod floods;
+mod operations;
+mod streams;
+mod support;
+mod wire;
