@@ -3,7 +3,7 @@
 use std::{
     fs::OpenOptions,
     io::Write as _,
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -70,6 +70,16 @@ pub async fn start(address: SocketAddr, directory: &Path) -> Process {
         assert!(!process.errors().contains("Error"), "{}", process.errors());
     }
     process
+}
+
+/// An address that is free now, and that nobody else takes meanwhile, most likely: a server that
+/// is started again comes back to the same.
+///
+/// # Panics
+/// If there is none.
+pub fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.local_addr().expect("it is bound")
 }
 
 /// The file that runs are written into.

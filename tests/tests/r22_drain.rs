@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    net::{Ipv4Addr, SocketAddr, TcpListener},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -37,7 +36,7 @@ struct Counters {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_fails_no_operation_and_repeats_no_run() {
     let directory = tempfile::tempdir().unwrap();
-    let address = free_address();
+    let address = served::free_address();
     let mut process = served::start(address, directory.path()).await;
     let counters = Arc::new(Counters::default());
     let mut callers = JoinSet::new();
@@ -83,12 +82,6 @@ async fn a_restart_fails_no_operation_and_repeats_no_run() {
         counters.resumes.load(Ordering::Relaxed),
         away.iter().max().unwrap(),
     ));
-}
-
-/// An address that is free now, and that nobody else takes meanwhile, most likely.
-fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("it is bound")
 }
 
 /// Sends and follows messages until it is told to stop. Returns what it has sent.

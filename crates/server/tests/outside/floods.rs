@@ -324,7 +324,7 @@ async fn compressed_bodies_are_not_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_callers_are_closed_and_healthy_ones_served() {
     const EACH: usize = 100;
-    let short = Duration::from_millis(700);
+    let short = Duration::from_millis(1500);
     let served = Served::start(limited(|limits| {
         limits.connections.header_timeout = short;
         limits.connections.write_stall = short;
@@ -362,7 +362,7 @@ async fn slow_callers_are_closed_and_healthy_ones_served() {
         closing.spawn(async move {
             if kind == 2 {
                 // Whoever reads again too late finds the connection closed in the midst.
-                tokio::time::sleep(3 * short).await;
+                tokio::time::sleep(2 * short).await;
             }
             (kind, rest(tcp).await)
         });

@@ -68,10 +68,13 @@ impl Frames {
                 return Some(frame);
             }
             let piece = self.body.frame().await?.ok()?.into_data().ok()?;
+            // What was looked through before has no end of a frame, but for its last byte.
+            let mut from = self.text.len().saturating_sub(1);
             self.text.extend_from_slice(&piece);
-            while let Some(at) = self.text.windows(2).position(|pair| pair == b"\n\n") {
-                let frame: Vec<u8> = self.text.drain(..at + 2).collect();
+            while let Some(at) = self.text[from..].windows(2).position(|pair| pair == b"\n\n") {
+                let frame: Vec<u8> = self.text.drain(..from + at + 2).collect();
                 self.ready.push_back(read(str::from_utf8(&frame).expect("events are text")));
+                from = 0;
             }
         }
     }
