@@ -89,7 +89,8 @@ impl Endpoint {
             Err(refusal) => return self.turn_away(&head, &refusal),
         };
         if is_grpc(&head.headers) {
-            return self.grpc(head, body, identity).await;
+            // Boxed: it is large, and every other request would carry its size around.
+            return Box::pin(self.grpc(head, body, identity)).await;
         }
         if let Err(error) = check_encoding(&head) {
             return self.refuse_early(&head, &error, StatusCode::UNSUPPORTED_MEDIA_TYPE);
@@ -138,7 +139,7 @@ impl Endpoint {
         let mut response = if is_json_rpc {
             jsonrpc::answer(self, form, ctx, head, body).await
         } else {
-            rest::answer(self, form, ctx, head, path, body).await
+            Box::pin(rest::answer(self, form, ctx, head, path, body)).await
         };
         if let Some(active) = active {
             let headers = response.headers_mut();

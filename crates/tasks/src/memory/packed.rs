@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use memchr::memchr;
+use memchr::memchr_iter;
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
     json::Shared,
@@ -61,25 +61,27 @@ impl Packed {
 }
 
 impl Names<'_> {
-    /// Names are whole strings of JSON, so they are looked for behind quotes only.
+    /// Names are values of members, so they are looked for behind colons only.
     fn leave_out(self, json: &[u8]) -> Vec<u8> {
         let names =
             [(self.task.as_str().as_bytes(), TASK), (self.context.as_str().as_bytes(), CONTEXT)];
         let mut short = Vec::with_capacity(json.len());
-        let mut rest = json;
-        while let Some(quote) = memchr(b'"', rest) {
-            let (before, behind) = rest.split_at(quote + 1);
-            short.extend_from_slice(before);
-            rest = behind;
-            for (name, stand_in) in names {
-                if let Some(behind) = rest.strip_prefix(name) {
-                    short.push(stand_in);
-                    rest = behind;
-                    break;
-                }
+        let mut kept = 0;
+        for colon in memchr_iter(b':', json) {
+            // A colon inside a name that was left out.
+            if colon < kept {
+                continue;
+            }
+            let start = colon + 2;
+            let Some(value) = json.get(start..) else { break };
+            let found = names.iter().find(|(name, _)| value.starts_with(name));
+            if let Some((name, stand_in)) = found {
+                short.extend_from_slice(&json[kept..start]);
+                short.push(*stand_in);
+                kept = start + name.len();
             }
         }
-        short.extend_from_slice(rest);
+        short.extend_from_slice(&json[kept..]);
         short
     }
 
