@@ -18,7 +18,7 @@ test: services check ## every check and every test; installs what it needs
 	interop/run
 
 test-fast: ## the unit and property tests of protocol and engine, in seconds
-	$(CARGO) test -p nuncio-protocol -p nuncio-tasks --lib --tests
+	$(CARGO) test -p nuncio-protocol -p nuncio-auth -p nuncio-tasks --lib --tests
 
 services: ## install the Postgres and Redis that tests start for themselves
 	scripts/services

@@ -217,7 +217,11 @@ impl Endpoint {
         ctx.tenant = request.tenant().cloned();
         ctx.task_alias = alias;
         self.check_tenant(ctx.tenant.as_ref())?;
-        let _room = self.room.try_acquire().map_err(|_| respond::busy())?;
+        let _room = match request {
+            // It makes room, so it needs none.
+            A2aRequest::CancelTask(_) => None,
+            _ => Some(self.room.try_acquire().map_err(|_| respond::busy())?),
+        };
         let place = if request.operation().is_streaming() {
             Some(self.streams.admit(&ctx.caller, peer)?)
         } else {

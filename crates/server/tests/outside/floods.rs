@@ -427,3 +427,26 @@ async fn more_calls_than_there_is_room_for_are_told_to_come_back() {
     waiting.shutdown().await;
     patiently(async { while wires[0].call(list()).await.is_err() {} }).await;
 }
+
+#[tokio::test]
+async fn a_cancel_finds_room_where_nothing_else_does() {
+    let served = Served::start(limited(|limits| limits.calls = 1)).await;
+    for wire in Wire::current(&served.http()) {
+        let held = begin(&wire, "hold").await;
+        let waiting = tokio::spawn({
+            let wire = wire.clone();
+            let hold = SendMessageRequest::new(nuncio_protocol::message::Message::user("hold"));
+            async move { wire.call(Request::SendMessage(hold)).await }
+        });
+        let list = || Request::ListTasks(nuncio_protocol::operation::ListTasksRequest::default());
+        patiently(async { while wire.call(list()).await.is_ok() {} }).await;
+        let cancel = nuncio_protocol::operation::CancelTaskRequest {
+            tenant: None,
+            id: held.id,
+            metadata: None,
+        };
+        wire.call(Request::CancelTask(cancel)).await.expect("a cancel needs no room");
+        waiting.abort();
+        patiently(async { while wire.call(list()).await.is_err() {} }).await;
+    }
+}

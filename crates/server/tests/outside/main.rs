@@ -3,6 +3,7 @@
 mod callers;
 mod cards;
 mod floods;
+mod keys;
 mod operations;
 mod streams;
 mod support;
