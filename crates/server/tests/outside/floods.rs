@@ -432,7 +432,7 @@ async fn more_calls_than_there_is_room_for_are_told_to_come_back() {
 async fn a_cancel_finds_room_where_nothing_else_does() {
     let served = Served::start(limited(|limits| limits.calls = 1)).await;
     for wire in Wire::current(&served.http()) {
-        let held = begin(&wire, "hold").await;
+        let task = begin(&wire, "hold").await;
         let waiting = tokio::spawn({
             let wire = wire.clone();
             let hold = SendMessageRequest::new(nuncio_protocol::message::Message::user("hold"));
@@ -442,7 +442,7 @@ async fn a_cancel_finds_room_where_nothing_else_does() {
         patiently(async { while wire.call(list()).await.is_ok() {} }).await;
         let cancel = nuncio_protocol::operation::CancelTaskRequest {
             tenant: None,
-            id: held.id,
+            id: task.id,
             metadata: None,
         };
         wire.call(Request::CancelTask(cancel)).await.expect("a cancel needs no room");
