@@ -23,7 +23,6 @@ use nuncio_tasks::{
     engine::{Call, Tasks},
     scope::{InvalidName, Name, Place, caller_name},
 };
-
 use tokio::time::Instant;
 
 use crate::{dialects::names, terms::Terms};
