@@ -32,7 +32,7 @@
 //!     curl localhost:7420/tasks/$TASK
 //!
 //! With `molecule` as the first argument slash methods are molecule's instead of `PocketPaw`'s,
-//! with `harbor` they are Harbor's:
+//! with `harbor` they are Harbor's; the second argument is an address to listen at:
 //!
 //!     curl localhost:7420/a2a -H 'Content-Type: application/json' -d '
 //!       {"method": "message/sendSubscribe", "params": {"message":
@@ -84,6 +84,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .skill(AgentSkill::new("greet", "Greet", "Says hello.", ["greeting"]))
         .streaming()
         .build();
-    Server::new("greeter", Greeter).card(card).dialects(dialects).serve("127.0.0.1:7420").await?;
+    let address = std::env::args().nth(2);
+    Server::new("greeter", Greeter)
+        .card(card)
+        .dialects(dialects)
+        .serve(address.as_deref().unwrap_or("127.0.0.1:7420"))
+        .await?;
     Ok(())
 }

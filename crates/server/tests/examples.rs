@@ -239,3 +239,15 @@ fn bench_echo_echoes_and_counts() {
         assert_eq!(stream.matches("artifactUpdate").count(), 3, "{stream}");
     }
 }
+
+#[test]
+fn dialects_answers_each_in_its_own_form() {
+    let example = Example::start("dialects", &["pocketpaw", "127.0.0.1:0"], &[]);
+    let (head, capabilities) = example.send("GET", "/a2a/capabilities", "", "");
+    assert!(head.starts_with("HTTP/1.1 200 "), "{capabilities}");
+    let (head, _) = example.send("GET", "/a2a/agent-card", "", "");
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    let task = r#"{"message":{"role":"user","parts":[{"type":"text","text":"hi"}]}}"#;
+    let answer = example.post("/a2a/tasks/send", task);
+    assert!(answer.contains(r#""state":"completed""#), "{answer}");
+}
