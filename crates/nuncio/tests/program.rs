@@ -1,62 +1,26 @@
 //! The `nuncio` program from outside.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpStream,
     path::Path,
-    process::{Child, Command, Output, Stdio},
+    process::{Command, Output},
 };
 
-/// A running `nuncio serve`.
-struct Serving {
-    child: Child,
-    address: String,
+use nuncio_testkit::program::Program;
+
+fn serve(arguments: &[&str]) -> Program {
+    Program::start(nuncio(&["serve", "--port", "0"]).args(arguments))
 }
 
-impl Serving {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = nuncio(&["serve", "--port", "0"])
-            .args(arguments)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("cargo has built it");
-        let mut line = String::new();
-        let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
-        log.read_line(&mut line).expect("it writes text");
-        let address = line.trim().strip_prefix("listening on http://").unwrap_or_default();
-        let serving = Self { child, address: address.to_owned() };
-        assert!(!serving.address.is_empty(), "it said: {line}");
-        serving
-    }
-
-    fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
-        let mut connection = TcpStream::connect(&self.address).expect("it listens");
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\na2a-version: 1.0\r\n\
-             {headers}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-            self.address,
-            body.len()
-        );
-        connection.write_all(request.as_bytes()).expect("it reads");
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).expect("it answers text");
-        answer
-    }
-
-    fn say(&self, text: &str) -> String {
-        let body = format!(
-            r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"text":"{text}"}}]}}}}"#
-        );
-        self.request("POST", "/message:send", "", &body)
-    }
+fn say(serving: &Program, text: &str) -> String {
+    let body = format!(
+        r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"text":"{text}"}}]}}}}"#
+    );
+    serving.post("/message:send", &body)
 }
 
-impl Drop for Serving {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Asks for tasks; returns the first line of the answer.
+fn status(serving: &Program, headers: &str) -> String {
+    serving.send("GET", "/tasks", headers, "").0
 }
 
 fn nuncio(arguments: &[&str]) -> Command {
@@ -75,26 +39,26 @@ fn text(path: &Path) -> &str {
 
 #[test]
 fn any_program_is_an_agent() {
-    let serving = Serving::start(&["--in-memory", "--name", "upper", "--", "tr", "a-z", "A-Z"]);
-    let answer = serving.say("hello");
+    let serving = serve(&["--in-memory", "--name", "upper", "--", "tr", "a-z", "A-Z"]);
+    let answer = say(&serving, "hello");
     assert!(answer.contains(r#""text":"HELLO""#), "{answer}");
-    let card = serving.request("GET", "/.well-known/agent-card.json", "", "");
+    let (_, card) = serving.send("GET", "/.well-known/agent-card.json", "", "");
     assert!(card.contains(r#""name":"upper""#), "{card}");
 }
 
 #[test]
 fn a_program_that_fails_says_why() {
     let failing = "echo no paper >&2; exit 3";
-    let serving = Serving::start(&["--in-memory", "--name", "print", "--", "sh", "-c", failing]);
-    let answer = serving.say("hello");
+    let serving = serve(&["--in-memory", "--name", "print", "--", "sh", "-c", failing]);
+    let answer = say(&serving, "hello");
     assert!(answer.contains("TASK_STATE_FAILED"), "{answer}");
     assert!(answer.contains("exit status: 3: no paper"), "{answer}");
 }
 
 #[test]
 fn a_program_that_is_not_there_fails_the_task_and_tells_no_paths() {
-    let serving = Serving::start(&["--in-memory", "--", "/no/such/program"]);
-    let answer = serving.say("hello");
+    let serving = serve(&["--in-memory", "--", "/no/such/program"]);
+    let answer = say(&serving, "hello");
     assert!(answer.contains("TASK_STATE_FAILED") && !answer.contains("/no/such"), "{answer}");
 }
 
@@ -103,10 +67,10 @@ fn tasks_outlive_a_kill() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().join("data");
     let arguments = ["--data-dir", text(&folder)];
-    let answer = Serving::start(&arguments).say("remember me");
+    let answer = say(&serve(&arguments), "remember me");
     assert!(answer.contains("TASK_STATE_COMPLETED"), "{answer}");
     // Dropped above: killed. What was answered is on disk.
-    let tasks = Serving::start(&arguments).request("GET", "/tasks", "", "");
+    let (_, tasks) = serve(&arguments).send("GET", "/tasks", "", "");
     assert!(tasks.contains("remember me"), "{tasks}");
 }
 
@@ -120,15 +84,15 @@ fn only_callers_with_a_key_are_let_in_where_keys_are_given() {
     let key = String::from_utf8(made.stdout).unwrap();
     let with_key = format!("x-api-key: {}\r\n", key.trim());
 
-    let serving = Serving::start(&["--in-memory", "--keys", file]);
-    assert!(serving.request("GET", "/tasks", "", "").starts_with("HTTP/1.1 401 "));
-    assert!(serving.request("GET", "/tasks", &with_key, "").starts_with("HTTP/1.1 200 "));
+    let serving = serve(&["--in-memory", "--keys", file]);
+    assert!(status(&serving, "").starts_with("HTTP/1.1 401 "));
+    assert!(status(&serving, &with_key).starts_with("HTTP/1.1 200 "));
 
     let listed = String::from_utf8(run(&["key", "list", "--keys", file]).stdout).unwrap();
     let id = listed.split('\t').next().unwrap();
     assert!(run(&["key", "revoke", id, "--keys", file]).status.success());
-    let serving = Serving::start(&["--in-memory", "--keys", file]);
-    assert!(serving.request("GET", "/tasks", &with_key, "").starts_with("HTTP/1.1 401 "));
+    let serving = serve(&["--in-memory", "--keys", file]);
+    assert!(status(&serving, &with_key).starts_with("HTTP/1.1 401 "));
 }
 
 #[test]

@@ -1,85 +1,16 @@
 //! Every example in `examples/` does what its head says.
 
-use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpStream,
-    path::PathBuf,
-    process::{Child, ChildStderr, Command, Stdio},
-};
+use std::process::Command;
 
 use nuncio_protocol::{
     card::sign::{Algorithm, KeySet, Signer},
     json,
 };
+use nuncio_testkit::{process, program::Program};
 
-/// A running example.
-struct Example {
-    child: Child,
-    log: BufReader<ChildStderr>,
-    /// What it said before it listened.
-    said: String,
-    address: String,
-}
-
-impl Example {
-    fn start(name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(binary(name))
-            .args(arguments)
-            .envs(environment.iter().copied())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("cargo has built the examples");
-        let log = BufReader::new(child.stderr.take().expect("it is piped"));
-        let mut example = Self { child, log, said: String::new(), address: String::new() };
-        while example.address.is_empty() {
-            let mut line = String::new();
-            let count = example.log.read_line(&mut line).expect("it writes text");
-            assert!(count > 0, "{name} ended: {}", example.said);
-            match line.trim().strip_prefix("listening on http://") {
-                Some(address) => address.clone_into(&mut example.address),
-                None => example.said.push_str(&line),
-            }
-        }
-        example
-    }
-
-    /// Sends a request over a connection of its own; returns head and body as they come.
-    fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> (String, String) {
-        let mut connection = TcpStream::connect(&self.address).expect("it listens");
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\na2a-version: 1.0\r\n\
-             {headers}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-            self.address,
-            body.len()
-        );
-        connection.write_all(request.as_bytes()).expect("it reads");
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).expect("it answers text");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("it answers HTTP");
-        (head.to_owned(), body.to_owned())
-    }
-
-    fn post(&self, path: &str, body: &str) -> String {
-        self.send("POST", path, "", body).1
-    }
-}
-
-impl Drop for Example {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let mut rest = String::new();
-        let _ = self.log.read_to_string(&mut rest);
-        assert!(!rest.contains("panicked"), "{rest}");
-    }
-}
-
-fn binary(name: &str) -> PathBuf {
-    // Tests lie in target/<profile>/deps, examples beside that.
-    let test = std::env::current_exe().expect("a test is a file");
-    let profile = test.parent().and_then(|deps| deps.parent()).expect("cargo's folders");
-    profile.join("examples").join(name)
+fn start(name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Program {
+    let mut command = Command::new(process::example(name));
+    Program::start(command.args(arguments).envs(environment.iter().copied()))
 }
 
 fn message(parts: &str, task: &str) -> String {
@@ -97,7 +28,7 @@ const ANY_PORT: &[&str] = &["127.0.0.1:0"];
 
 #[test]
 fn hello_greets() {
-    let example = Example::start("hello", ANY_PORT, &[]);
+    let example = start("hello", ANY_PORT, &[]);
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}}"#,
         message(r#"{"text":"Ann"}"#, "")
@@ -116,7 +47,7 @@ fn hello_is_short() {
 
 #[test]
 fn streaming_answers_word_by_word() {
-    let example = Example::start("streaming", ANY_PORT, &[]);
+    let example = start("streaming", ANY_PORT, &[]);
     let stream = example.post("/message:stream", &message(r#"{"text":"one two three"}"#, ""));
     let places: Vec<usize> = ["one ", "two ", "three "]
         .iter()
@@ -128,7 +59,7 @@ fn streaming_answers_word_by_word() {
 
 #[test]
 fn multi_turn_asks_back_and_goes_on() {
-    let example = Example::start("multi_turn", ANY_PORT, &[]);
+    let example = start("multi_turn", ANY_PORT, &[]);
     let first = example.post("/message:send", &message(r#"{"text":"book a table"}"#, ""));
     assert!(first.contains("TASK_STATE_INPUT_REQUIRED") && first.contains("For how many"));
     let task = task_id(&first);
@@ -139,7 +70,7 @@ fn multi_turn_asks_back_and_goes_on() {
 
 #[test]
 fn parts_takes_and_gives_files_and_data() {
-    let example = Example::start("parts", ANY_PORT, &[]);
+    let example = start("parts", ANY_PORT, &[]);
     let parts = r#"{"raw":"b25lIHR3bwo=","mediaType":"text/plain"},{"data":{"text":"three"}}"#;
     let answer = example.post("/message:send", &message(parts, ""));
     assert!(answer.contains(r#""filename":"count.txt""#), "{answer}");
@@ -162,13 +93,13 @@ fn secured_knows_its_callers_by_key_and_by_token() {
         ("AUDIENCE", "who-am-i"),
         ("JWKS", file.to_str().unwrap()),
     ];
-    let example = Example::start("secured", ANY_PORT, &environment);
+    let example = start("secured", ANY_PORT, &environment);
     let ask = message(r#"{"text":"who am I?"}"#, "");
 
     let (head, _) = example.send("POST", "/message:send", "", &ask);
     assert!(head.starts_with("HTTP/1.1 401 ") && head.contains("www-authenticate: Bearer"));
 
-    let key = example.said.split_whitespace().last().expect("it prints a key");
+    let key = example.said().split_whitespace().last().expect("it prints a key");
     let with_key = format!("x-api-key: {key}\r\n");
     let (_, answer) = example.send("POST", "/message:send", &with_key, &ask);
     assert!(answer.contains("You are user:ann."), "{answer}");
@@ -199,7 +130,7 @@ fn token(signer: &Signer) -> String {
 
 #[test]
 fn conformance_shows_its_scenes() {
-    let example = Example::start("conformance", &["--port", "0"], &[]);
+    let example = start("conformance", &["--port", "0"], &[]);
     let by_text = |text: &str| {
         let part = format!(r#"{{"text":"{text}"}}"#);
         example.post("/message:send", &message(&part, ""))
@@ -232,7 +163,7 @@ fn bench_echo_echoes_and_counts() {
     let directory = tempfile::tempdir().unwrap();
     let sqlite = format!("sqlite:{}", directory.path().join("data").display());
     for store in ["memory", &sqlite] {
-        let example = Example::start("bench_echo", &[], &[("PORT", "0"), ("STORE", store)]);
+        let example = start("bench_echo", &[], &[("PORT", "0"), ("STORE", store)]);
         let answer = example.post("/message:send", &message(r#"{"text":"hi"}"#, ""));
         assert!(answer.contains(r#""artifactId":"out","parts":[{"text":"hi"}]"#), "{answer}");
         let stream = example.post("/message:stream", &message(r#"{"text":"chunks:3"}"#, ""));
@@ -242,7 +173,7 @@ fn bench_echo_echoes_and_counts() {
 
 #[test]
 fn dialects_answers_each_in_its_own_form() {
-    let example = Example::start("dialects", &["pocketpaw", "127.0.0.1:0"], &[]);
+    let example = start("dialects", &["pocketpaw", "127.0.0.1:0"], &[]);
     let (head, capabilities) = example.send("GET", "/a2a/capabilities", "", "");
     assert!(head.starts_with("HTTP/1.1 200 "), "{capabilities}");
     let (head, _) = example.send("GET", "/a2a/agent-card", "", "");

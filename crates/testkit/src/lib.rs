@@ -8,6 +8,7 @@ pub mod contract;
 pub mod services;
 
 pub mod process;
+pub mod program;
 
 pub mod faults;
 

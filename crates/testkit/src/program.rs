@@ -1,0 +1,79 @@
+//! A program that serves, as a user would start it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+/// A program that says `listening on http://…` on standard error. Dropping it kills it.
+#[derive(Debug)]
+pub struct Program {
+    child: Child,
+    log: BufReader<ChildStderr>,
+    said: String,
+    address: String,
+}
+
+impl Program {
+    /// Starts a program, and waits until it listens.
+    ///
+    /// # Panics
+    /// If it cannot be started, or ends before.
+    pub fn start(command: &mut Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("cargo has built it");
+        let log = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut program = Self { child, log, said: String::new(), address: String::new() };
+        while program.address.is_empty() {
+            let mut line = String::new();
+            let count = program.log.read_line(&mut line).expect("it writes text");
+            assert!(count > 0, "it ended: {}", program.said);
+            match line.trim().strip_prefix("listening on http://") {
+                Some(address) => address.clone_into(&mut program.address),
+                None => program.said.push_str(&line),
+            }
+        }
+        program
+    }
+
+    /// What it said before it listened.
+    pub fn said(&self) -> &str {
+        &self.said
+    }
+
+    /// Sends a request of A2A 1.0 over a connection of its own; returns head and body as they
+    /// come. `headers` are whole lines.
+    ///
+    /// # Panics
+    /// If there is no answer.
+    pub fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> (String, String) {
+        let mut connection = TcpStream::connect(&self.address).expect("it listens");
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\na2a-version: 1.0\r\n\
+             {headers}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        );
+        connection.write_all(request.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).expect("it answers text");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("it answers HTTP");
+        (head.to_owned(), body.to_owned())
+    }
+
+    /// Posts a body; returns that of the answer.
+    pub fn post(&self, path: &str, body: &str) -> String {
+        self.send("POST", path, "", body).1
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let mut rest = String::new();
+        let _ = self.log.read_to_string(&mut rest);
+        if !std::thread::panicking() {
+            assert!(!rest.contains("panicked"), "{rest}");
+        }
+    }
+}
