@@ -13,5 +13,5 @@ pub mod v02;
 pub mod v03;
 pub mod v03_http;
 
-pub use choose::{Incoming, Legacy, Offered, Refused, choose};
+pub use choose::{Incoming, Legacy, Offered, Refused, choose, is_endpoint};
 pub use form::WireForm;

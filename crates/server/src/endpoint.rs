@@ -16,7 +16,9 @@ use nuncio_net::listen::{
     body::{BodyError, BodyLimits, Guarded},
 };
 use nuncio_protocol::{
-    dialect::{Incoming, Offered, Refused, WireForm, choose, pocketpaw::PocketPawHttp},
+    dialect::{
+        Incoming, Offered, Refused, WireForm, choose, is_endpoint, pocketpaw::PocketPawHttp,
+    },
     error::{Error, ErrorKind, ErrorTable},
     grpc::{
         v1::a2a_service_server::A2aServiceServer as V1Server,
@@ -351,10 +353,6 @@ fn is_v1(form: WireForm) -> bool {
 
 fn is_grpc(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"))
-}
-
-fn is_endpoint(path: &str) -> bool {
-    matches!(path.trim_matches('/'), "" | "a2a")
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

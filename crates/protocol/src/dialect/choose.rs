@@ -131,8 +131,8 @@ fn by_path(incoming: &Incoming<'_>, offered: Offered) -> Result<Option<WireForm>
     if served { Ok(Some(form)) } else { Err(not_found(incoming)) }
 }
 
-/// Tells whether calls are posted here as one JSON document.
-fn is_endpoint(path: &str) -> bool {
+/// Tells whether calls are posted here, below the agent's URL, as one JSON document.
+pub fn is_endpoint(path: &str) -> bool {
     matches!(path.trim_matches('/'), "" | "a2a")
 }
 
