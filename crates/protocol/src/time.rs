@@ -2,12 +2,16 @@
 
 use std::{fmt, str::FromStr};
 
-use jiff::{SignedDuration, civil::DateTime, fmt::temporal::Pieces};
+use jiff::{SignedDuration, civil::DateTime, fmt::temporal::Pieces, tz::Offset};
 
 use crate::json::{Error, FromJson, Reader, ToJson, Writer, serde_via_json};
 
 /// The start of 1970, from which seconds are counted.
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+
+/// The first second of the year 1 and the last of the year 9999: the calendar of protobuf.
+const FIRST_SECOND: i64 = -62_135_596_800;
+const LAST_SECOND: i64 = 253_402_300_799;
 
 /// A moment in UTC, to the nanosecond, in the years 1 to 9999.
 ///
@@ -48,9 +52,7 @@ impl Timestamp {
         if !(0..1_000_000_000).contains(&nanos) {
             return None;
         }
-        let datetime = EPOCH.checked_add(SignedDuration::new(seconds, nanos)).ok()?;
-        // Protobuf begins with the year 1, the calendar here long before.
-        (datetime.year() >= 1).then_some(Self { seconds, nanos })
+        (FIRST_SECOND..=LAST_SECOND).contains(&seconds).then_some(Self { seconds, nanos })
     }
 
     /// Returns milliseconds since the start of 1970, rounded down.
@@ -59,7 +61,11 @@ impl Timestamp {
     }
 
     fn text(self) -> Text {
-        let moment = EPOCH.saturating_add(SignedDuration::new(self.seconds, self.nanos));
+        let moment = match jiff::Timestamp::new(self.seconds, self.nanos) {
+            Ok(moment) => Offset::UTC.to_datetime(moment),
+            // The last day of the calendar.
+            Err(_) => EPOCH.saturating_add(SignedDuration::new(self.seconds, self.nanos)),
+        };
         let part = |number: i8| u32::try_from(number).unwrap_or_default();
         let nanos = u32::try_from(self.nanos).unwrap_or_default();
         let (fraction, digits) = match nanos {

@@ -231,7 +231,8 @@ impl Endpoint {
         };
         let outcome = match ctx.task_alias.clone() {
             None => call(&*self.service, ctx, request).await?,
-            Some(name) => names::call(&*self.service, ctx, request, &name).await?,
+            // Boxed: it is large, and every other call would carry its size around.
+            Some(name) => Box::pin(names::call(&*self.service, ctx, request, &name)).await?,
         };
         Ok((outcome, place))
     }

@@ -36,7 +36,7 @@ pub(crate) async fn answer(
         Err(error) => return refuse(&*rules, &Id::null(), &error.into()),
     };
     if form == WireForm::PocketPaw && text.trim_start().starts_with('[') {
-        return batch(endpoint, &*rules, ctx, head, text).await;
+        return Box::pin(batch(endpoint, &*rules, ctx, head, text)).await;
     }
     match rules.read_call(text) {
         Ok(call) => call_one(endpoint, form, rules, ctx, head, call).await,
@@ -66,7 +66,7 @@ async fn call_one(
     }
     let name = names::name_in(form, &request, task_alias);
     if echo.id.is_none() {
-        return notify(endpoint, ctx, request, name).await;
+        return Box::pin(notify(endpoint, ctx, request, name)).await;
     }
     let in_stream = request.operation().is_streaming() && reads_events_alone(form, head);
     let peer = head.extensions.get::<Peer>();

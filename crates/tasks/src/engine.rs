@@ -34,7 +34,7 @@ use crate::{
     output::{Limits, RefusalCounts, Refusals},
     push::{self, Push},
     scope::{Name, Place},
-    store::{self, Head, Lease, Retention, Store, TaskRef, Tenure},
+    store::{self, Head, Lease, RefMap, Retention, Store, Tenure},
 };
 
 /// A call of one caller to one agent.
@@ -124,7 +124,7 @@ pub(crate) struct Engine {
     agents: HashMap<Name, Arc<dyn AnyAgent>>,
     refusals: Arc<Refusals>,
     at_hand: Arc<AtHand>,
-    held: Mutex<HashMap<TaskRef, Held>>,
+    held: Mutex<RefMap<Held>>,
     /// Ends everything that begins something new.
     stop: CancellationToken,
     /// Ends the rest, which running work needs.
@@ -275,7 +275,7 @@ impl Engine {
         self.tell_others(head);
     }
 
-    fn lock_held(&self) -> MutexGuard<'_, HashMap<TaskRef, Held>> {
+    fn lock_held(&self) -> MutexGuard<'_, RefMap<Held>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

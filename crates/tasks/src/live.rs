@@ -1,7 +1,7 @@
 //! Tasks that somebody in this process works on or watches.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::{
     log::{Entry, Kind, Seq, Snapshot},
-    store::{self, Head, Limit, Store, TaskRef},
+    store::{self, Head, Limit, RefMap, Store, TaskRef},
 };
 
 /// How much of a log is kept at hand for readers who keep up.
@@ -22,7 +22,7 @@ const PAGE: Limit = Limit { entries: 128, bytes: 256 << 10 };
 
 /// All tasks that somebody in this process works on or watches.
 #[derive(Debug, Default)]
-pub(crate) struct AtHand(Mutex<HashMap<TaskRef, Weak<Live>>>);
+pub(crate) struct AtHand(Mutex<RefMap<Weak<Live>>>);
 
 impl AtHand {
     /// Returns a task, and whether it was not there before. A new one knows as much as `head`
@@ -47,7 +47,7 @@ impl AtHand {
         self.lock().values().filter_map(Weak::upgrade).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TaskRef, Weak<Live>>> {
+    fn lock(&self) -> MutexGuard<'_, RefMap<Weak<Live>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

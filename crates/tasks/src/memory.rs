@@ -62,8 +62,9 @@ impl MemoryStore {
 
     /// Packs the log of a task that has ended.
     fn pack(&self, unpacked: Option<Unpacked>) {
-        if let Some(Unpacked { task, id, context, entries }) = unpacked {
-            let packed = Packed::new(&entries, Names { task: &id, context: &context });
+        if let Some(Unpacked { task, id, context, snapshot, entries }) = unpacked {
+            let names = Names { task: &id, context: &context };
+            let packed = Packed::new(snapshot.as_ref(), &entries, names);
             let before = self.tables().keep_packed(task, packed);
             drop(before);
         }

@@ -14,7 +14,7 @@ mod read;
 mod webhook;
 mod write;
 
-use std::{pin::Pin, time::Duration};
+use std::{collections::HashMap, pin::Pin, time::Duration};
 
 pub use error::{Error, Source};
 pub use lease::{Claim, Claimed, Epoch, Lease, Reason, Tenure};
@@ -42,6 +42,10 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 
 /// A store's own handle of a task. Whoever has one has found the task within a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskRef(pub i64);
+
+/// Things by their task. Stores give the numbers, so nobody can choose them to collide, and a
+/// hash that is only fast will do.
+pub(crate) type RefMap<T> = HashMap<TaskRef, T, foldhash::fast::RandomState>;
 
 /// Where a task stands, without what was said.
 #[derive(Clone, Debug, PartialEq)]

@@ -180,12 +180,17 @@ impl Members<'_> {
     }
 
     fn key(&mut self, key: &str) -> &mut Writer {
-        self.comma();
-        match self.writer.key_case {
-            KeyCase::Camel => self.writer.plain(key),
-            KeyCase::Snake => self.writer.snake_case(key),
+        if self.writer.key_case == KeyCase::Snake {
+            self.comma();
+            self.writer.snake_case(key);
+            self.writer.out.push(':');
+            return self.writer;
         }
-        self.writer.out.push(':');
+        let out = &mut self.writer.out;
+        out.push_str(if self.first { "\"" } else { ",\"" });
+        self.first = false;
+        out.push_str(key);
+        out.push_str("\":");
         self.writer
     }
 

@@ -110,16 +110,19 @@ impl Engine {
         let id = given.clone().or_else(|| call.new_task.clone()).unwrap_or_else(TaskId::generate);
         let config = request.configuration.as_mut();
         let webhook = match config.and_then(|wishes| wishes.task_push_notification_config.take()) {
-            Some(config) => vec![self.webhook(call, &id, &config).await?],
+            Some(config) => vec![Box::pin(self.webhook(call, &id, &config)).await?],
             None => Vec::new(),
         };
         match given {
-            Some(task) => self.go_on(call, &task, request.message, key, webhook, conduct).await,
+            // Boxed: it is large, and most messages begin a task.
+            Some(task) => {
+                Box::pin(self.go_on(call, &task, request.message, key, webhook, conduct)).await
+            }
             None if call.new_task.is_some() => {
                 let (message, task) = (request.message.clone(), id.clone());
                 match self.open(call, id, request.message, key.clone(), webhook.clone()).await {
                     Err(Unopened::Exists) => {
-                        self.go_on(call, &task, message, key, webhook, conduct).await
+                        Box::pin(self.go_on(call, &task, message, key, webhook, conduct)).await
                     }
                     opened => Ok(opened?),
                 }

@@ -13,8 +13,8 @@ use crate::{
     log::Seq,
     scope::Scope,
     store::{
-        DeadLetter, DeadLetterId, Delivery, Epoch, Error, Lease, NewWebhook, Progress, TaskRef,
-        Webhook, WebhookRef,
+        DeadLetter, DeadLetterId, Delivery, Epoch, Error, Lease, NewWebhook, Progress, RefMap,
+        TaskRef, Webhook, WebhookRef,
     },
 };
 
@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct Outbox {
     hooks: HashMap<WebhookRef, Hook>,
     /// In the order of their making.
-    by_task: HashMap<TaskRef, Vec<WebhookRef>>,
+    by_task: RefMap<Vec<WebhookRef>>,
     /// By the moment from which on they can be taken.
     due: BTreeSet<(Instant, WebhookRef)>,
     letters: BTreeMap<DeadLetterId, Letter>,

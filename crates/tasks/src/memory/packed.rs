@@ -1,26 +1,32 @@
-//! The log of a task that has ended, in one piece.
+//! A task that has ended, in one piece: how it ended, and its log.
 //!
-//! An entry is its kind, the length of its event, the length of its message plus one (or 0 if
-//! there is none), and both texts. The lengths are written seven bits a byte, the lowest first.
+//! First stand lengths: of this head itself, of the text of the end as it is kept, of the three
+//! pieces of the end, and for every entry its kind, the length of its event, and the length of
+//! its message plus one (or 0 if there is none). They are written seven bits a byte, the lowest
+//! first. Behind them stand the texts, those of the end before those of the log.
+//!
 //! Every event names its task and its conversation, which is a good part of a small one; these
 //! names are left out. Bytes that no text has stand in their place.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use memchr::memchr_iter;
+use memchr::{memchr2_iter, memmem};
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
     json::Shared,
 };
 
-use crate::log::{Entry, Kind, Record, Seq};
+use crate::log::{Entry, Kind, Record, Seq, Snapshot};
 
 /// Stand for the names: no byte of UTF-8 is one of these.
 const TASK: u8 = 0xfe;
 const CONTEXT: u8 = 0xff;
 
-/// A whole log as text. Copies share it.
+/// Shorter names are not worth a search.
+const SHORTEST_NAME: usize = 4;
+
+/// A whole task as text. Copies share it.
 #[derive(Clone, Debug)]
 pub(super) struct Packed(Arc<[u8]>);
 
@@ -32,78 +38,135 @@ pub(super) struct Names<'a> {
 }
 
 impl Packed {
-    /// Packs a whole log.
-    pub(super) fn new(entries: &[Entry], names: Names<'_>) -> Self {
-        let mut buffer = Vec::new();
-        for Entry { record, .. } in entries {
-            let event = names.leave_out(record.event.json());
-            let message = record.message.as_ref().map(|message| names.leave_out(message.json()));
-            buffer.push(record.kind as u8);
-            put_length(&mut buffer, event.len());
-            put_length(&mut buffer, message.as_ref().map_or(0, |message| message.len() + 1));
-            buffer.extend(event);
-            buffer.extend(message.into_iter().flatten());
+    /// Packs a whole log, and the snapshot of its end if there is one.
+    pub(super) fn new(end: Option<&Snapshot>, entries: &[Entry], names: Names<'_>) -> Self {
+        let pieces: [&[u8]; 3] =
+            end.map_or([&[]; 3], |end| [&end.task, &end.history, &end.artifacts]);
+        let mut text = Vec::new();
+        for piece in pieces {
+            text.extend_from_slice(piece);
         }
-        Self(buffer.into())
+        let whole_end = text.len();
+        let mut lengths = Vec::with_capacity(8 + 6 * entries.len());
+        for piece in pieces {
+            put_length(&mut lengths, piece.len());
+        }
+        for Entry { record, .. } in entries {
+            let (event, message) = (record.event.json(), record.message.as_ref());
+            lengths.push(record.kind as u8);
+            put_length(&mut lengths, event.len());
+            put_length(&mut lengths, message.map_or(0, |message| message.json().len() + 1));
+            text.extend_from_slice(event);
+            text.extend(message.into_iter().flat_map(|message| message.json().iter()));
+        }
+        let (end, log) = text.split_at(whole_end);
+        let finders = names.finders();
+        let mut short = Vec::with_capacity(text.len());
+        leave_out(end, &finders, &mut short);
+        let short_end = short.len();
+        leave_out(log, &finders, &mut short);
+
+        let mut packed = Vec::with_capacity(10 + lengths.len() + short.len());
+        put_length(&mut packed, lengths.len());
+        put_length(&mut packed, short_end);
+        packed.extend_from_slice(&lengths);
+        packed.extend_from_slice(&short);
+        Self(packed.into())
+    }
+
+    /// Returns how the task ended, if that was packed; `seq` is the last entry.
+    pub(super) fn end(&self, seq: Seq, names: Names<'_>) -> Option<Snapshot> {
+        let mut read = Unread(&self.0);
+        let (head, end) = (read.length()?, read.length()?);
+        let mut lengths = Unread(read.text(head)?);
+        let mut text = names.put_in(read.text(end)?);
+        let mut piece = || {
+            let length = lengths.length()?;
+            (length <= text.len()).then(|| text.split_to(length))
+        };
+        let snapshot = Snapshot { seq, task: piece()?, history: piece()?, artifacts: piece()? };
+        (!snapshot.task.is_empty()).then_some(snapshot)
     }
 
     /// Returns the entries behind a place, in order.
     pub(super) fn entries(&self, after: Seq, names: Names<'_>) -> impl Iterator<Item = Entry> {
-        let mut unread = Unread(&self.0);
-        let records = std::iter::from_fn(move || unread.record());
-        let behind = (1..).map(Seq).zip(records).skip_while(move |(seq, _)| *seq <= after);
-        behind.map(move |(seq, Short { kind, event, message })| {
-            let event = Shared::from_json(names.put_in(event));
-            let message = message.map(|message| Shared::from_json(names.put_in(message)));
-            Entry { seq, record: Record { kind, event, message } }
-        })
+        let (mut lengths, mut text) = self.log(names).unwrap_or_default();
+        let records = std::iter::from_fn(move || {
+            let kind = Kind::from_number(i64::from(lengths.byte()?))?;
+            let (event, message) = (lengths.length()?, lengths.length()?);
+            let mut take = |length| (length <= text.len()).then(|| text.split_to(length));
+            let event = Shared::from_json(take(event)?);
+            let message = match message.checked_sub(1) {
+                Some(length) => Some(Shared::from_json(take(length)?)),
+                None => None,
+            };
+            Some(Record { kind, event, message })
+        });
+        let numbered = (1..).map(Seq).zip(records).map(|(seq, record)| Entry { seq, record });
+        numbered.skip_while(move |entry| entry.seq <= after)
+    }
+
+    /// Returns the lengths and the text of the log.
+    fn log(&self, names: Names<'_>) -> Option<(Unread<'_>, Bytes)> {
+        let mut read = Unread(&self.0);
+        let (head, end) = (read.length()?, read.length()?);
+        let mut lengths = Unread(read.text(head)?);
+        for _ in 0..3 {
+            lengths.length()?;
+        }
+        read.text(end)?;
+        Some((lengths, names.put_in(read.0)))
     }
 }
 
-impl Names<'_> {
-    /// Names are values of members, so they are looked for behind colons only.
-    fn leave_out(self, json: &[u8]) -> Vec<u8> {
-        let names =
-            [(self.task.as_str().as_bytes(), TASK), (self.context.as_str().as_bytes(), CONTEXT)];
-        let mut short = Vec::with_capacity(json.len());
-        let mut kept = 0;
-        for colon in memchr_iter(b':', json) {
-            // A colon inside a name that was left out.
-            if colon < kept {
-                continue;
-            }
-            let start = colon + 2;
-            let Some(value) = json.get(start..) else { break };
-            let found = names.iter().find(|(name, _)| value.starts_with(name));
-            if let Some((name, stand_in)) = found {
-                short.extend_from_slice(&json[kept..start]);
-                short.push(*stand_in);
-                kept = start + name.len();
-            }
-        }
-        short.extend_from_slice(&json[kept..]);
-        short
+impl<'a> Names<'a> {
+    fn finders(self) -> [Option<memmem::Finder<'a>>; 2] {
+        [self.task.as_str(), self.context.as_str()]
+            .map(|name| (name.len() >= SHORTEST_NAME).then(|| memmem::Finder::new(name)))
     }
 
     fn put_in(self, short: &[u8]) -> Bytes {
-        let count = short.iter().filter(|byte| matches!(**byte, TASK | CONTEXT)).count();
-        let longest = self.task.as_str().len().max(self.context.as_str().len());
-        let mut json = Vec::with_capacity(short.len() + count * longest);
-        for run in short.split_inclusive(|byte| matches!(*byte, TASK | CONTEXT)) {
-            match run {
-                [between @ .., TASK] => {
-                    json.extend_from_slice(between);
-                    json.extend_from_slice(self.task.as_str().as_bytes());
-                }
-                [between @ .., CONTEXT] => {
-                    json.extend_from_slice(between);
-                    json.extend_from_slice(self.context.as_str().as_bytes());
-                }
-                between => json.extend_from_slice(between),
+        let (task, context) = (self.task.as_str(), self.context.as_str());
+        let count = memchr2_iter(TASK, CONTEXT, short).count();
+        let mut text = Vec::with_capacity(short.len() + count * task.len().max(context.len()));
+        let mut done = 0;
+        for place in memchr2_iter(TASK, CONTEXT, short) {
+            text.extend_from_slice(&short[done..place]);
+            let name = if short[place] == TASK { task } else { context };
+            text.extend_from_slice(name.as_bytes());
+            done = place + 1;
+        }
+        text.extend_from_slice(&short[done..]);
+        text.into()
+    }
+}
+
+/// Writes a text without the names that are looked for.
+fn leave_out(text: &[u8], finders: &[Option<memmem::Finder<'_>>; 2], short: &mut Vec<u8>) {
+    let [task, context] = finders;
+    let find = |finder: &Option<memmem::Finder<'_>>, from: usize| {
+        let finder = finder.as_ref()?;
+        Some((from + finder.find(&text[from..])?, finder.needle().len()))
+    };
+    let (mut kept, mut next) = (0, [find(task, 0), find(context, 0)]);
+    loop {
+        // One name may stand inside the other: the first goes, and what it covers is not there.
+        let (place, length, stand_in) = match next {
+            [Some((task, length)), Some((context, _))] if task <= context => (task, length, TASK),
+            [Some((task, length)), None] => (task, length, TASK),
+            [_, Some((context, length))] => (context, length, CONTEXT),
+            [None, None] => break,
+        };
+        short.extend_from_slice(&text[kept..place]);
+        short.push(stand_in);
+        kept = place + length;
+        for (next, finder) in next.iter_mut().zip(finders) {
+            if next.is_some_and(|(place, _)| place < kept) {
+                *next = find(finder, kept);
             }
         }
-        json.into()
     }
+    short.extend_from_slice(&text[kept..]);
 }
 
 fn put_length(buffer: &mut Vec<u8>, mut length: usize) {
@@ -119,29 +182,11 @@ const fn low_bits(length: usize) -> u8 {
     (length & 0x7f) as u8
 }
 
-/// A record without the names.
-struct Short<'a> {
-    kind: Kind,
-    event: &'a [u8],
-    message: Option<&'a [u8]>,
-}
-
 /// What is left to be read. Nothing comes of bytes that were not packed here.
+#[derive(Default)]
 struct Unread<'a>(&'a [u8]);
 
 impl<'a> Unread<'a> {
-    fn record(&mut self) -> Option<Short<'a>> {
-        let kind = Kind::from_number(i64::from(self.byte()?))?;
-        let event = self.length()?;
-        let message = self.length()?;
-        let event = self.text(event)?;
-        let message = match message.checked_sub(1) {
-            Some(length) => Some(self.text(length)?),
-            None => None,
-        };
-        Some(Short { kind, event, message })
-    }
-
     fn byte(&mut self) -> Option<u8> {
         self.0.split_off_first().copied()
     }
@@ -174,7 +219,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::log::Batch;
+    use crate::log::{Batch, Folded};
 
     fn log_of(texts: &[String], names: Names<'_>) -> Vec<Entry> {
         let status = TaskStatus::new(TaskState::Working, Timestamp::now());
@@ -194,12 +239,17 @@ mod tests {
         let context = ContextId::parse(context).unwrap();
         let names = Names { task: &task, context: &context };
         let log = log_of(texts, names);
-        let packed = Packed::new(&log, names);
+        let packed = Packed::new(None, &log, names);
+        assert_eq!(packed.end(Seq(1), names), None);
+        let alone = packed.0.len();
+        let end = Folded::from_log(None, &log).unwrap().snapshot();
+        let packed = Packed::new(Some(&end), &log, names);
+        assert_eq!(packed.end(end.seq, names).as_ref(), Some(&end));
         for after in 0..=log.len() {
             let read: Vec<Entry> = packed.entries(Seq(after as u64), names).collect();
             assert_eq!(read, log[after..]);
         }
-        packed.0.len()
+        alone
     }
 
     proptest! {
@@ -215,7 +265,9 @@ mod tests {
         fn foreign_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let (task, context) = (TaskId::generate(), ContextId::generate());
             let names = Names { task: &task, context: &context };
-            prop_assert!(Packed(bytes.into()).entries(Seq::START, names).count() <= 200);
+            let packed = Packed(bytes.into());
+            prop_assert!(packed.entries(Seq::START, names).count() <= 200);
+            packed.end(Seq(1), names);
         }
     }
 

@@ -64,8 +64,14 @@ impl Found {
             Text::Packed(packed) => {
                 let at = want.at.unwrap_or(head.seq);
                 let names = Names { task: &head.id, context: &head.context };
-                let entries = packed.entries(Seq::START, names);
-                (None, entries.take_while(|entry| entry.seq <= at).collect())
+                let end = if at == head.seq { packed.end(at, names) } else { None };
+                let entries = if end.is_some() {
+                    Vec::new()
+                } else {
+                    let entries = packed.entries(Seq::START, names);
+                    entries.take_while(|entry| entry.seq <= at).collect()
+                };
+                (end, entries)
             }
         };
         if let Some(snapshot) = &mut snapshot {

@@ -1,6 +1,6 @@
 //! Everything that is kept, and how tasks are opened, changed and forgotten.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
@@ -17,15 +17,15 @@ use super::{
     places::Places,
 };
 use crate::{
-    log::{Entry, Seq},
+    log::{Entry, Seq, Snapshot},
     scope::Scope,
-    store::{Append, Appended, Create, Created, Epoch, Error, TaskRef},
+    store::{Append, Appended, Create, Created, Epoch, Error, RefMap, TaskRef},
 };
 
 /// Everything that is kept.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    pub tasks: HashMap<TaskRef, Box<Kept>>,
+    pub tasks: RefMap<Box<Kept>>,
     pub places: Places,
     pub keys: Keys,
     pub needs: Needs,
@@ -40,6 +40,7 @@ pub(super) struct Unpacked {
     pub task: TaskRef,
     pub id: TaskId,
     pub context: ContextId,
+    pub snapshot: Option<Snapshot>,
     pub entries: Vec<Entry>,
 }
 
@@ -183,10 +184,10 @@ impl Tables {
         let kept = self.tasks.get_mut(&task)?;
         let tenant = self.places.tenant_mut(&kept.place.tenant);
         tenant.end(&kept.place.caller, kept.state, task, now);
-        let (id, context) = (kept.id.clone(), kept.context.clone());
+        let (id, context, seq) = (kept.id.clone(), kept.context.clone(), kept.seq);
         let open = kept.open_mut()?;
-        open.snapshot = None;
-        Some(Unpacked { task, id, context, entries: open.entries.clone() })
+        let snapshot = open.snapshot.take().filter(|snapshot| snapshot.seq == seq);
+        Some(Unpacked { task, id, context, snapshot, entries: open.entries.clone() })
     }
 
     /// Keeps the log of a task that has ended in one piece, and returns it as it was.
