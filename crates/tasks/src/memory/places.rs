@@ -23,20 +23,24 @@ pub(super) type Rank = (i64, TaskId);
 /// Where a task stands among those of its conversation.
 pub(super) type ContextRank = (ContextId, Arc<Place>, TaskState, i64, TaskId);
 
+/// By what we or an administrator have named, and a caller cannot choose to collide: a hash that
+/// is only fast will do.
+type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
 /// The tenants, for as long as there is anything in them.
 #[derive(Debug, Default)]
-pub(super) struct Places(HashMap<Name, Tenant>);
+pub(super) struct Places(Map<Name, Tenant>);
 
 /// All that a tenant has.
 #[derive(Debug, Default)]
 pub(super) struct Tenant {
-    pub ids: HashMap<TaskId, TaskRef>,
-    pub rooms: HashMap<Arc<Place>, Room>,
+    pub ids: Map<TaskId, TaskRef>,
+    pub rooms: Map<Arc<Place>, Room>,
     pub contexts: Ranked<ContextRank>,
     /// How many unfinished tasks each caller has.
-    unfinished: HashMap<Name, u32>,
+    unfinished: Map<Name, u32>,
     /// What has ended, by state.
-    pub ended: HashMap<TaskState, Ended>,
+    pub ended: Map<TaskState, Ended>,
 }
 
 /// All tasks and keys of a place.
