@@ -75,6 +75,22 @@ fn tasks_outlive_a_kill() {
 }
 
 #[test]
+fn told_twice_it_stops_without_waiting_for_its_work() {
+    let mut serving = serve(&["--in-memory", "--", "sleep", "600"]);
+    let body = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]},
+        "configuration":{"returnImmediately":true}}"#;
+    let answer = serving.post("/message:send", body);
+    assert!(answer.contains(r#""id":"#), "{answer}");
+    serving.terminate();
+    // It has heard the first word when it takes no more connections.
+    while serving.listens() {
+        std::thread::yield_now();
+    }
+    serving.terminate();
+    assert!(serving.wait(), "it ends in order");
+}
+
+#[test]
 fn only_callers_with_a_key_are_let_in_where_keys_are_given() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("keys.json");

@@ -59,6 +59,11 @@ impl Stopper {
     pub fn stop(&self) {
         self.drain.begin(self.patience);
     }
+
+    /// Stops without waiting for anybody: calls and streams are cut, work is given back.
+    pub fn stop_at_once(&self) {
+        self.drain.begin(Duration::ZERO);
+    }
 }
 
 impl Bound {
@@ -95,13 +100,17 @@ impl Bound {
         Stopper { drain: self.drain.clone(), patience: self.patience }
     }
 
-    /// Answers until the process is told to stop, by Ctrl-C or SIGTERM.
+    /// Answers until the process is told to stop, by Ctrl-C or SIGTERM. Told once more, it waits
+    /// for nobody.
     pub async fn run_until_told(self) {
         let stopper = self.stopper();
         let signals = tokio::spawn(async move {
             told_to_stop().await;
             tracing::info!("stopping");
             stopper.stop();
+            told_to_stop().await;
+            tracing::info!("stopping at once");
+            stopper.stop_at_once();
         });
         self.run().await;
         signals.abort();
@@ -122,7 +131,10 @@ impl Bound {
         // with the task as it stands, in the rest of it.
         let stopping = async {
             self.drain.begun().await;
-            self.tasks.stop(self.patience * 3 / 4).await;
+            tokio::select! {
+                () = self.tasks.stop(self.patience * 3 / 4) => {}
+                () = self.drain.cut() => self.tasks.stop(Duration::ZERO).await,
+            }
         };
         tokio::join!(stopping, async { while serving.join_next().await.is_some() {} });
         watching.abort();

@@ -4,6 +4,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 /// A program that says `listening on http://…` on standard error. Dropping it kills it.
 #[derive(Debug)]
 pub struct Program {
@@ -57,6 +59,28 @@ impl Program {
         connection.read_to_string(&mut answer).expect("it answers text");
         let (head, body) = answer.split_once("\r\n\r\n").expect("it answers HTTP");
         (head.to_owned(), body.to_owned())
+    }
+
+    /// Tells whether it takes connections.
+    pub fn listens(&self) -> bool {
+        TcpStream::connect(&self.address).is_ok()
+    }
+
+    /// Asks it to end (`SIGTERM`).
+    ///
+    /// # Panics
+    /// If it has ended already.
+    pub fn terminate(&self) {
+        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(id.expect("a child has a number"), Signal::TERM).expect("it runs");
+    }
+
+    /// Waits for its end, and returns whether that was a success.
+    ///
+    /// # Panics
+    /// If it cannot be waited for.
+    pub fn wait(&mut self) -> bool {
+        self.child.wait().expect("a child can be waited for").success()
     }
 
     /// Posts a body; returns that of the answer.

@@ -51,6 +51,11 @@ impl Drain {
         self.shared.begun.cancelled().await;
     }
 
+    /// Waits until what is left is cut.
+    pub async fn cut(&self) {
+        self.shared.cut.cancelled().await;
+    }
+
     pub(super) fn begun_token(&self) -> &CancellationToken {
         &self.shared.begun
     }
