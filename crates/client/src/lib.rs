@@ -3,5 +3,7 @@
 mod credentials;
 mod interface;
 
+pub mod fan_out;
+
 pub use credentials::{Credentials, Proof, Unavailable};
 pub use interface::Interface;
