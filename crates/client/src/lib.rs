@@ -1,9 +1,12 @@
 //! Calls any A2A agent, whatever version and binding it speaks, and only where it may.
 
-mod credentials;
+pub mod credentials;
+mod flight;
 mod interface;
+mod origin;
 
 pub mod fan_out;
 
 pub use credentials::{Credentials, Proof, Unavailable};
 pub use interface::Interface;
+pub use origin::{InvalidOrigin, Origin};
