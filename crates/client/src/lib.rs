@@ -1,8 +1,11 @@
 //! Calls any A2A agent, whatever version and binding it speaks, and only where it may.
 
+pub mod discover;
+
 pub mod credentials;
 mod flight;
 mod interface;
+pub mod negotiate;
 mod origin;
 
 pub mod fan_out;
