@@ -7,6 +7,7 @@ mod flight;
 mod interface;
 pub mod negotiate;
 mod origin;
+pub mod peers;
 
 pub mod fan_out;
 
