@@ -10,6 +10,7 @@ mod origin;
 pub mod peers;
 
 pub mod fan_out;
+pub mod webhook;
 
 pub use credentials::{Credentials, Proof, Unavailable};
 pub use interface::Interface;
