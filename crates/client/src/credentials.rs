@@ -13,7 +13,7 @@ mod required;
 use std::{fmt, pin::Pin};
 
 use http::HeaderMap;
-use nuncio_net::CheckedUrl;
+use nuncio_net::{CheckedUrl, Guard};
 
 pub use self::{
     fixed::{ApiKey, Basic, Bearer, KeyPlace, NoCredentials, UnfitSecret},
@@ -41,6 +41,24 @@ pub trait Credentials: fmt::Debug + Send + Sync {
     fn refused(&self) -> bool {
         false
     }
+}
+
+/// Adds a proof to a request for a URL: to the headers, or to the query. Returns the URL to
+/// call, which the guard has seen.
+pub async fn prove(
+    credentials: &dyn Credentials,
+    guard: &Guard,
+    url: &CheckedUrl,
+    headers: &mut HeaderMap,
+) -> Result<CheckedUrl, Unavailable> {
+    credentials.prove(url, headers).await?;
+    let Some(pair) = credentials.query(url) else { return Ok(url.clone()) };
+    let separator = if url.as_str().contains('?') { '&' } else { '?' };
+    let text = format!("{}{separator}{pair}", url.as_str());
+    guard.check_url(&text, url.errand()).map_err(|refused| Unavailable {
+        host: url.host_text().to_owned(),
+        cause: refused.to_string(),
+    })
 }
 
 /// Why there is no proof.

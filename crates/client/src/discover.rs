@@ -36,7 +36,7 @@ use nuncio_protocol::card::{AgentCard, CardForm};
 pub use self::{
     cache::{Cached, CardCache, DEFAULT_TTL, STALE_LIMIT},
     error::{Error, Outcome, Tried},
-    signature::{Policy, Signatures, Verdict},
+    signature::{SignaturePolicy, Signatures, Verdict},
     source::{InvalidSource, Source},
 };
 use crate::credentials::Credentials;

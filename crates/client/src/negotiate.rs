@@ -57,6 +57,14 @@ pub struct Rejected {
     pub reason: Reason,
 }
 
+/// There is no way to reach an agent (H-10).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no interface of the card can be used: {explanation}")]
+pub struct NoInterface {
+    /// What is wrong with each.
+    pub explanation: String,
+}
+
 /// Why an interface is not used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -182,9 +190,11 @@ impl Negotiated {
         }
     }
 
-    /// Tells whether the card offers JSON-RPC that is used (H-10).
-    pub fn has_json_rpc(&self) -> bool {
-        self.interfaces.iter().any(|interface| interface.form.json_rpc("").is_some())
+    /// Returns the best way to reach the agent. Fails if there is none; with JSON-RPC as the
+    /// only binding wanted, that is Harbor's error of H-10.
+    pub fn best(&self) -> Result<&Interface, NoInterface> {
+        let none = || NoInterface { explanation: self.explain() };
+        self.interfaces.first().ok_or_else(none)
     }
 }
 

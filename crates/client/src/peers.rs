@@ -68,10 +68,30 @@ pub struct Peers {
 
 struct Shared {
     guard: Guard,
-    ranking: Ranking,
+    options: Options,
     table: ArcSwap<Table>,
     /// Held by whoever changes the table.
     changing: Mutex<()>,
+}
+
+/// The rules of a table.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// How peers are ranked.
+    pub ranking: Ranking,
+    /// Who may be called.
+    pub outbound: Outbound,
+}
+
+/// Who may be called (C-22).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outbound {
+    /// Who is in the table, and nobody else.
+    #[default]
+    Listed,
+    /// Anybody at a public address over https, too, as strangers without credentials.
+    /// Ranking still knows only those in the table.
+    Public,
 }
 
 /// The entries by their canonical URLs, and so in their order.
@@ -91,13 +111,13 @@ pub struct Entry {
 impl Peers {
     /// Makes an empty table, to be filled later.
     pub fn new(guard: Guard) -> Self {
-        Self::with_ranking(guard, Ranking::default())
+        Self::with_options(guard, Options::default())
     }
 
-    /// Makes an empty table that ranks in another way.
-    pub fn with_ranking(guard: Guard, ranking: Ranking) -> Self {
+    /// Makes an empty table with other rules.
+    pub fn with_options(guard: Guard, options: Options) -> Self {
         let (table, changing) = (ArcSwap::default(), Mutex::default());
-        Self { shared: Arc::new(Shared { guard, ranking, table, changing }) }
+        Self { shared: Arc::new(Shared { guard, options, table, changing }) }
     }
 
     /// Makes a table of configured peers. Fails if there is none, and at the first that is
@@ -113,11 +133,7 @@ impl Peers {
     /// Adds a peer, or replaces the one with the same URL (H-27). What was measured of that
     /// one stays, what it offered is forgotten.
     pub fn add(&self, peer: Peer) -> Result<(), Error> {
-        let url = self.check(&peer)?;
-        let ask = peer.ask(Source::url(url.as_str()));
-        let health = Arc::default();
-        let (skills, tags) = (BTreeSet::new(), BTreeSet::new());
-        let entry = Entry { peer, url, ask, skills, tags, health };
+        let entry = self.entry(peer)?;
         self.change(|table| {
             let key = key(entry.url.as_str());
             let health = table.get(&key).map_or(entry.health, |old| Arc::clone(&old.health));
@@ -137,9 +153,14 @@ impl Peers {
         self.shared.table.load().get(&key(url)).cloned()
     }
 
-    /// Returns a peer that is to be called (H-16).
+    /// Returns a peer that is to be called (H-16). Under [`Outbound::Public`] that can be
+    /// one that is not in the table.
     pub fn allowed(&self, url: &str) -> Result<Arc<Entry>, Error> {
-        self.get(url).ok_or_else(|| Error::PeerNotAllowed { url: shown(url) })
+        match (self.get(url), self.shared.options.outbound) {
+            (Some(entry), _) => Ok(entry),
+            (None, Outbound::Listed) => Err(Error::PeerNotAllowed { url: shown(url) }),
+            (None, Outbound::Public) => self.entry(Peer::stranger(url)).map(Arc::new),
+        }
     }
 
     /// Returns all peers, in the order of their URLs (H-28).
@@ -197,7 +218,14 @@ impl Peers {
         let now = Instant::now();
         let table = self.shared.table.load();
         let candidates = table.values().map(|entry| entry.candidate(capability, now));
-        rank(self.shared.ranking, candidates)
+        rank(self.shared.options.ranking, candidates)
+    }
+
+    fn entry(&self, peer: Peer) -> Result<Entry, Error> {
+        let url = self.check(&peer)?;
+        let ask = peer.ask(Source::url(url.as_str()));
+        let (skills, tags) = (BTreeSet::new(), BTreeSet::new());
+        Ok(Entry { peer, url, ask, skills, tags, health: Arc::default() })
     }
 
     fn check(&self, peer: &Peer) -> Result<CheckedUrl, Error> {

@@ -192,8 +192,7 @@ impl Shared {
         match looked {
             Ok(known) => {
                 let found = Arc::clone(&known.found);
-                let server = known.marks.max_age.map_or(DEFAULT_TTL, |age| age.min(DEFAULT_TTL));
-                let ttl = slot.ask.ttl.unwrap_or(server);
+                let ttl = slot.ask.ttl.unwrap_or_else(|| known.default_ttl());
                 // Whoever declared the card out of date meanwhile did not mean an older one.
                 let is_expired = state.generation != generation;
                 state.held = Some(Held { known, at: now, ttl, is_expired });
@@ -249,6 +248,14 @@ impl Slot {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// Files are read anew each time: that costs little, and whoever edits one wants to see it.
+    fn default_ttl(&self) -> Duration {
+        let limit = if self.found.url.is_some() { DEFAULT_TTL } else { Duration::ZERO };
+        self.marks.max_age.map_or(limit, |age| age.min(limit))
     }
 }
 

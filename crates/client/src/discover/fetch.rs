@@ -15,7 +15,7 @@ use nuncio_protocol::{
 };
 
 use super::error::Outcome;
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, prove};
 
 /// How long a card may take, head and body.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -59,11 +59,13 @@ pub(super) async fn fetch(
     let Some(credentials) = credentials else { return anonymous };
     let Err(Outcome::NeedsCredentials(status)) = anonymous else { return anonymous };
     let mut headers = HeaderMap::new();
-    let proved = credentials.prove(url, &mut headers).await;
-    if proved.is_err() || headers.is_empty() {
-        return Err(Outcome::NeedsCredentials(status));
+    match prove(credentials, client.guard(), url, &mut headers).await {
+        Ok(proved) if proved != *url || !headers.is_empty() => {
+            ask(client, &proved, known, headers).await
+        }
+        // A credential that could not be had, or belongs elsewhere.
+        _ => Err(Outcome::NeedsCredentials(status)),
     }
-    ask(client, url, known, headers).await
 }
 
 async fn ask(

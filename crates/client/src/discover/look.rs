@@ -14,7 +14,7 @@ use super::{
     error::{Error, Outcome, Tried},
     fetch::{Answer, Marks, Raw, fetch},
     keys::KeyCache,
-    signature::{Policy, Signatures, Verdict, judge},
+    signature::{SignaturePolicy, Signatures, Verdict, judge},
     source::{base, candidates, without_query},
 };
 
@@ -149,7 +149,7 @@ async fn judged(
     let off = Signatures::default();
     let signatures = ask.signatures.as_deref().unwrap_or(&off);
     let (verdict, covered) = judge(&found.text, found.url.as_ref(), signatures, keys).await;
-    if signatures.policy() == Policy::Require && !verdict.is_verified() {
+    if signatures.policy() == SignaturePolicy::Require && !verdict.is_verified() {
         return Err(Error::Signature { source_name: ask.source.to_string(), verdict });
     }
     found.verdict = verdict;

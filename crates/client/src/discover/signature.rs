@@ -13,7 +13,7 @@ use crate::origin::Origin;
 
 /// What signatures are worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Policy {
+pub enum SignaturePolicy {
     /// They are not looked at.
     #[default]
     Off,
@@ -32,7 +32,7 @@ pub enum Policy {
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Signatures {
-    policy: Policy,
+    policy: SignaturePolicy,
     pinned: KeySet,
     key_origins: Vec<Origin>,
 }
@@ -61,7 +61,7 @@ pub enum Verdict {
 
 impl Signatures {
     /// Starts with a policy, no pinned keys and no origins of keys beside the card's own.
-    pub fn new(policy: Policy) -> Self {
+    pub fn new(policy: SignaturePolicy) -> Self {
         Self { policy, ..Self::default() }
     }
 
@@ -80,7 +80,7 @@ impl Signatures {
     }
 
     /// Returns the policy.
-    pub const fn policy(&self) -> Policy {
+    pub const fn policy(&self) -> SignaturePolicy {
         self.policy
     }
 }
@@ -117,7 +117,7 @@ pub(super) async fn judge(
     signatures: &Signatures,
     keys: &KeyCache,
 ) -> (Verdict, Option<AgentCard>) {
-    if signatures.policy == Policy::Off {
+    if signatures.policy == SignaturePolicy::Off {
         return (Verdict::Unchecked, None);
     }
     let verified = |verified: sign::Verified, is_pinned| {

@@ -133,7 +133,7 @@ fn check_rejected(terms: &Terms, home: &str, trust: Trust, url: &str, expected: 
     assert_eq!(names(&negotiated), [""; 0]);
     let reasons: Vec<_> = negotiated.rejected.iter().map(|one| one.reason.to_string()).collect();
     assert!(reasons.len() == 1 && reasons[0].contains(expected), "{url}: {reasons:?}");
-    assert!(negotiated.explain().contains(expected));
+    assert!(negotiated.best().unwrap_err().to_string().contains(expected));
 }
 
 #[test]
@@ -210,5 +210,15 @@ fn what_we_do_not_speak_is_named() {
     assert_eq!(
         reasons,
         [version.clone(), version.clone(), version.clone(), Reason::Binding, version]
+    );
+}
+
+#[test]
+fn h_10_a_card_without_json_rpc_is_told_to_whoever_wants_nothing_else() {
+    let found = found(Some(HOME), Trust::Caller, &[(HOME, "GRPC", "1.0")]);
+    let terms = Terms::default().bindings([Binding::JsonRpc]);
+    assert_eq!(
+        negotiate(&found, &terms, &guard()).best().unwrap_err().to_string(),
+        "no interface of the card can be used: GRPC 1.0 at `https://agent.example/a2a`: the binding is not among those asked for"
     );
 }

@@ -22,7 +22,7 @@ pub struct Peer {
     latency: Duration,
     card_ttl: Option<Duration>,
     allows_plaintext: bool,
-    allows_private: bool,
+    reach: Reach,
     forwards_identity: bool,
     dialect: Option<WireForm>,
     bindings: Option<Vec<Binding>>,
@@ -30,6 +30,17 @@ pub struct Peer {
     credentials: Option<Arc<dyn Credentials>>,
     signatures: Option<Arc<Signatures>>,
     tls_identity: Option<String>,
+}
+
+/// How far the administrator's word for a peer reaches.
+#[derive(Clone, Copy, Debug)]
+enum Reach {
+    /// There is no such word.
+    Public,
+    /// To public addresses, and to this machine if the URL names it.
+    Usual,
+    /// To whatever the guard's policy opens.
+    Private,
 }
 
 impl Peer {
@@ -42,7 +53,7 @@ impl Peer {
             latency: Duration::ZERO,
             card_ttl: None,
             allows_plaintext: false,
-            allows_private: false,
+            reach: Reach::Usual,
             forwards_identity: false,
             dialect: None,
             bindings: None,
@@ -51,6 +62,12 @@ impl Peer {
             signatures: None,
             tls_identity: None,
         }
+    }
+
+    /// Somebody whom nobody registered. A stranger is at a public address and speaks https,
+    /// on this machine too.
+    pub(super) fn stranger(url: &str) -> Self {
+        Self { reach: Reach::Public, ..Self::new(url, 1) }
     }
 
     /// Says how long a usual answer takes, as long as nothing was measured. Zero says nothing.
@@ -74,7 +91,7 @@ impl Peer {
 
     /// Lets the peer be at an address that is not public, if the guard's policy opens it.
     pub const fn allow_private(mut self) -> Self {
-        self.allows_private = true;
+        self.reach = Reach::Private;
         self
     }
 
@@ -171,10 +188,10 @@ impl Peer {
     /// beyond public addresses only where the entry says so, or the URL itself.
     pub(super) fn trust_of(&self, origin: Option<&Origin>) -> Trust {
         let is_loopback = origin.is_some_and(Origin::is_loopback);
-        if self.allows_private || self.allows_plaintext || is_loopback {
-            Trust::Administrator
-        } else {
-            Trust::Caller
+        match self.reach {
+            Reach::Private => Trust::Administrator,
+            Reach::Usual if self.allows_plaintext || is_loopback => Trust::Administrator,
+            Reach::Usual | Reach::Public => Trust::Caller,
         }
     }
 

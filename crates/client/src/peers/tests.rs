@@ -91,6 +91,20 @@ fn h_28_peers_are_found_under_one_spelling_and_sorted() {
 }
 
 #[test]
+fn c_22_strangers_are_called_only_where_that_is_the_rule_and_only_in_public() {
+    let options = Options { outbound: Outbound::Public, ..Options::default() };
+    let table = Peers::with_options(guard(), options);
+    let stranger = table.allowed(A).unwrap();
+    assert_eq!((stranger.trust(), stranger.peer().trust()), (Trust::Caller, 1));
+    assert!(table.all().is_empty());
+    for url in ["https://10.0.0.1", "http://a.example", "http://localhost:9", "https://127.0.0.1"] {
+        assert!(table.allowed(url).is_err(), "{url}");
+    }
+    table.add(Peer::new("http://localhost:9", 3)).unwrap();
+    assert_eq!(table.allowed("http://localhost:9").unwrap().trust(), Trust::Administrator);
+}
+
+#[test]
 fn a_peer_is_trusted_beyond_public_addresses_only_where_its_entry_says_so() {
     let table = Peers::new(guard());
     let trust = |peer: Peer| {
@@ -193,7 +207,8 @@ fn nobody_to_call_is_explained() {
 /// The numbers of catalogue HD-01 and HG-04.
 #[test]
 fn hd_01_hd_02_harbors_formula_gives_harbors_numbers() {
-    let table = Peers::with_ranking(guard(), Ranking::HarborV1);
+    let table =
+        Peers::with_options(guard(), Options { ranking: Ranking::HarborV1, ..Options::default() });
     for (url, trust, millis) in [(A, 5, 50), (B, 1, 10), (C, 1, 0)] {
         table.add(Peer::new(url, trust).latency(Duration::from_millis(millis))).unwrap();
     }

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use nuncio_client::{
     Origin,
-    credentials::Bearer,
+    credentials::{ApiKey, Bearer, KeyPlace},
     discover::{Ask, Error, Outcome, Source},
 };
 use nuncio_net::{Secret, Trust};
@@ -125,6 +125,21 @@ async fn pg_11_a_card_behind_a_credential_is_fetched_with_it_and_only_then() {
 }
 
 #[tokio::test]
+async fn a_key_can_go_into_the_query() {
+    let server = Server::start(|request| match path_of(request) {
+        "/card.json?k=sword%20fish" => ok(CARD),
+        _ => status("401 Unauthorized", ""),
+    })
+    .await;
+    let origin = Origin::parse(&server.url("")).unwrap();
+    let place = KeyPlace::Query("k".to_owned());
+    let key = ApiKey::new(origin, place, &Secret::new("sword fish")).unwrap();
+    let ask = server.ask("/card.json").credentials(std::sync::Arc::new(key));
+    let cached = cards().get(&ask).await.unwrap();
+    assert!(!cached.found.url.as_ref().unwrap().as_str().contains("fish"));
+}
+
+#[tokio::test]
 async fn a_credential_of_another_origin_stays_at_home() {
     let server = Server::start(|_| status("401 Unauthorized", "")).await;
     let origin = Origin::parse("https://elsewhere.example").unwrap();
@@ -142,10 +157,13 @@ async fn a_card_can_come_from_a_file() {
     let cached = cards().get(&ask).await.unwrap();
     assert_eq!(cached.found.card.name, "Echo");
     assert!(cached.found.url.is_none());
+    let cards = cards();
+    let (first, second) = (cards.get(&ask).await.unwrap(), cards.get(&ask).await.unwrap());
+    assert!(!std::sync::Arc::ptr_eq(&first.found, &second.found), "it is read anew");
     file.write_all(b"x").unwrap();
-    let error = cards().get(&ask).await.unwrap_err();
+    let error = self::cards().get(&ask).await.unwrap_err();
     assert!(matches!(error, Error::AgentCardSchemaInvalid { .. }), "{error}");
     let missing = Ask::new(Source::file("/nowhere/card.json"), Trust::Administrator);
-    let error = cards().get(&missing).await.unwrap_err();
+    let error = cards.get(&missing).await.unwrap_err();
     assert!(matches!(error, Error::File { .. }), "{error}");
 }

@@ -3,6 +3,7 @@
 mod cache;
 mod look;
 mod oauth;
+mod peers;
 mod signatures;
 mod ssrf;
 mod support;

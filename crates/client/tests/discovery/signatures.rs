@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_client::{
     Origin,
-    discover::{Error, Policy, Signatures, Verdict},
+    discover::{Error, SignaturePolicy, Signatures, Verdict},
 };
 use nuncio_protocol::{
     card::{
@@ -56,7 +56,7 @@ async fn a_pinned_key_verifies_and_nothing_is_fetched() {
     let signer = signer();
     let card = signed(&signer);
     let server = Server::documents(&[("/card.json", &card)]).await;
-    let rules = Signatures::new(Policy::Require).pin(&key_set(&signer));
+    let rules = Signatures::new(SignaturePolicy::Require).pin(&key_set(&signer));
     let expected = Verdict::Verified { kid: "k1".to_owned(), is_pinned: true };
     assert_eq!(verdict(&server, rules).await.unwrap(), expected);
     assert_eq!(server.paths(), ["/card.json"]);
@@ -67,7 +67,7 @@ async fn only_what_is_signed_is_believed() {
     let signer = signer();
     let card = signed(&signer).replacen('{', r#"{"url":"https://evil.example","#, 1);
     let server = Server::documents(&[("/card.json", &card)]).await;
-    let rules = Arc::new(Signatures::new(Policy::Require).pin(&key_set(&signer)));
+    let rules = Arc::new(Signatures::new(SignaturePolicy::Require).pin(&key_set(&signer)));
     let cached = cards().get(&server.ask("/card.json").signatures(rules)).await.unwrap();
     assert!(!json::to_string(&cached.found.card).contains("evil"));
     assert!(cached.found.text.contains("evil"));
@@ -82,11 +82,11 @@ async fn a_card_is_refused_only_if_signatures_are_required() {
     {
         let server = Server::documents(&[("/card.json", card)]).await;
         let rules = |policy| Signatures::new(policy).pin(&key_set(&signer));
-        let off = verdict(&server, rules(Policy::Off)).await.unwrap();
+        let off = verdict(&server, rules(SignaturePolicy::Off)).await.unwrap();
         assert_eq!(off, Verdict::Unchecked);
-        let preferred = verdict(&server, rules(Policy::Prefer)).await.unwrap();
+        let preferred = verdict(&server, rules(SignaturePolicy::Prefer)).await.unwrap();
         assert!(preferred.to_string().contains(expected), "{preferred}");
-        let error = verdict(&server, rules(Policy::Require)).await.unwrap_err();
+        let error = verdict(&server, rules(SignaturePolicy::Require)).await.unwrap_err();
         assert!(matches!(error, Error::Signature { .. }), "{error}");
         assert!(error.to_string().contains(expected), "{error}");
     }
@@ -95,7 +95,7 @@ async fn a_card_is_refused_only_if_signatures_are_required() {
 #[tokio::test]
 async fn keys_at_the_cards_own_origin_are_fetched_and_kept() {
     let server = serve_both().await;
-    let rules = Arc::new(Signatures::new(Policy::Require));
+    let rules = Arc::new(Signatures::new(SignaturePolicy::Require));
     let ask = server.ask("/card.json").signatures(rules);
     let cards = cards();
     for _ in 0..2 {
@@ -113,11 +113,11 @@ async fn keys_elsewhere_are_not_fetched_unless_listed() {
     let keys = Server::documents(&[(KEYS, &json::to_string(&key_set(&signer)))]).await;
     let card = signed(&signer.with_jku(keys.url(KEYS)));
     let server = Server::documents(&[("/card.json", &card)]).await;
-    let error = verdict(&server, Signatures::new(Policy::Require)).await.unwrap_err();
+    let error = verdict(&server, Signatures::new(SignaturePolicy::Require)).await.unwrap_err();
     assert!(error.to_string().contains("another origin than the card's"), "{error}");
     assert_eq!(keys.paths(), [""; 0]);
-    let listed =
-        Signatures::new(Policy::Require).allow_keys_from(Origin::parse(&keys.url("")).unwrap());
+    let listed = Signatures::new(SignaturePolicy::Require)
+        .allow_keys_from(Origin::parse(&keys.url("")).unwrap());
     assert!(verdict(&server, listed).await.unwrap().is_verified());
     assert_eq!(keys.paths(), [KEYS]);
 }

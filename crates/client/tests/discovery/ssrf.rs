@@ -6,11 +6,11 @@ use std::sync::Arc;
 use nuncio_client::{
     Credentials as _, Origin,
     credentials::OAuth2ClientCredentials,
-    discover::{Ask, CardCache, Error, Policy as Signing, Signatures, Source},
+    discover::{Ask, CardCache, Error, SignaturePolicy, Signatures, Source},
     negotiate::{Terms, negotiate},
     peers::{Peer, Peers},
 };
-use nuncio_net::{Client, Errand, Guard, Policy, Purpose, Secret, Trust};
+use nuncio_net::{Client, Errand, Guard, Policy, Purpose, Request, Secret, Trust};
 use nuncio_protocol::{
     card::{
         AgentCard,
@@ -115,7 +115,7 @@ async fn key_urls_are_refused_before_anything_is_dialed() {
         let mut card: AgentCard = json::from_str(CARD).unwrap();
         sign(&mut card, &signer).unwrap();
         std::fs::write(&path, json::to_string(&card)).unwrap();
-        let mut rules = Signatures::new(Signing::Require);
+        let mut rules = Signatures::new(SignaturePolicy::Require);
         // Even an origin on the list is seen by the guard.
         if let Ok(origin) = Origin::parse(url) {
             rules = rules.allow_keys_from(origin);
@@ -206,4 +206,31 @@ async fn redirects_lead_nowhere() {
         assert!(recorder.dialed().iter().all(|one| one.ip().to_string() == "93.184.216.34"));
     }
     assert_eq!(inside.paths(), [""; 0]);
+}
+
+/// The card is public, and what it names leads inside by the time it is called.
+#[tokio::test]
+async fn what_a_card_names_is_checked_again_when_it_is_called() {
+    let signer = Signer::generate(Algorithm::EdDsa).unwrap();
+    let mut card: AgentCard = json::from_str(CARD).unwrap();
+    sign(&mut card, &signer.with_jku("http://agent.example/keys.json")).unwrap();
+    let text = json::to_string(&card);
+    let server = Server::documents(&[("/card.json", &text)]).await;
+    let recorder = Recorder::leading_to(&server);
+    let policy = [Purpose::Card, Purpose::Keys, Purpose::Agent]
+        .into_iter()
+        .fold(Policy::default(), |policy, purpose| policy.allow_http(Errand::caller(purpose)));
+    let guard = Guard::new(policy).resolver(Script::new(REBOUND));
+    let client = Client::builder(guard).dialer(recorder.clone()).build().unwrap();
+    let rules = Arc::new(Signatures::new(SignaturePolicy::Prefer));
+    let ask = Ask::new(Source::url("http://agent.example/card.json"), Trust::Caller);
+    let cached = CardCache::new(client.clone()).get(&ask.signatures(rules)).await.unwrap();
+    assert!(!cached.found.verdict.is_verified());
+    let negotiated = negotiate(&cached.found, &Terms::default(), client.guard());
+    let interface = negotiated.best().unwrap();
+    let error = client.send(Request::get(&interface.url)).await.unwrap_err();
+    assert!(matches!(error, nuncio_net::Error::Refused(_)), "{error}");
+    // Once for the card, and never again.
+    assert_eq!(recorder.dialed().len(), 1);
+    assert_eq!(server.paths(), ["/card.json"]);
 }
