@@ -182,6 +182,11 @@ mod tests {
         assert_eq!(memory.instead_of(&declared), declared);
         memory.remember(&declared, &worked);
         assert_eq!(memory.instead_of(&declared), worked);
+        let guard = Guard::new(Policy::default());
+        let errand = Errand::administrator(Purpose::Agent);
+        let trusted = guard.check_url(declared.url.as_str(), errand).unwrap();
+        let trusted = Interface { url: trusted, ..declared.clone() };
+        assert_eq!(memory.instead_of(&trusted), trusted, "what a caller saw is not for others");
         memory.forget(&declared);
         assert_eq!(memory.instead_of(&declared), declared);
         for number in 0..10 {

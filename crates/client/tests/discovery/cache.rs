@@ -2,17 +2,19 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use nuncio_client::discover::{Ask, CardCache, DEFAULT_TTL, Error, STALE_LIMIT, Source};
-use nuncio_net::Trust;
+use nuncio_net::{Client, Errand, Guard, Policy, Purpose, Trust};
 use tokio::sync::Barrier;
 
-use crate::support::{CARD, Server, cards, client, header, ok, pass, status, with_headers};
+use crate::support::{
+    CARD, Recorder, Script, Server, cards, client, header, ok, pass, status, with_headers,
+};
 
 const PATH: &str = "/.well-known/agent-card.json";
 
@@ -209,4 +211,39 @@ async fn no_more_cards_are_kept_than_allowed() {
     assert_eq!(server.paths(), ["/a.json", "/b.json", "/c.json"]);
     cards.get(&server.ask("/b.json")).await.unwrap();
     assert_eq!(server.paths().len(), 4);
+}
+
+#[tokio::test]
+async fn a_card_that_is_declared_old_while_it_is_fetched_is_old() {
+    let known: Arc<OnceLock<(CardCache, Source)>> = Arc::default();
+    let told = Arc::clone(&known);
+    let server = Server::start(move |_| {
+        if let Some((cards, source)) = told.get() {
+            cards.invalidate(source);
+        }
+        ok(CARD)
+    })
+    .await;
+    let (cards, ask) = (cards(), server.ask(""));
+    known.set((cards.clone(), ask.source().clone())).unwrap();
+    cards.get(&ask).await.unwrap();
+    cards.get(&ask).await.unwrap();
+    assert_eq!(server.paths().len(), 2);
+}
+
+#[tokio::test]
+async fn an_old_card_does_not_serve_for_one_that_our_own_rule_forbids() {
+    let server = Server::start(|_| with_headers("200 OK", "connection: close\r\n", CARD)).await;
+    let policy = Policy::default().allow_http(Errand::caller(Purpose::Card));
+    let addresses = Script::new(&[&["93.184.216.34"], &["10.0.0.1"]]);
+    let client = Client::builder(Guard::new(policy).resolver(addresses))
+        .dialer(Recorder::leading_to(&server))
+        .build()
+        .unwrap();
+    let cards = CardCache::new(client);
+    let ask = Ask::new(Source::url("http://agent.example/card.json"), Trust::Caller);
+    cards.get(&ask).await.unwrap();
+    pass(DEFAULT_TTL).await;
+    let error = cards.get(&ask).await.unwrap_err();
+    assert!(error.to_string().contains("not public"), "{error}");
 }

@@ -1,6 +1,12 @@
 //! Whose cards are believed (A-CARD).
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use nuncio_client::{
     Origin,
@@ -14,7 +20,7 @@ use nuncio_protocol::{
     json,
 };
 
-use crate::support::{CARD, Server, cards, ok, path_of, status};
+use crate::support::{CARD, Server, cards, ok, pass, path_of, status};
 
 const KEYS: &str = "/keys.json";
 
@@ -120,4 +126,33 @@ async fn keys_elsewhere_are_not_fetched_unless_listed() {
         .allow_keys_from(Origin::parse(&keys.url("")).unwrap());
     assert!(verdict(&server, listed).await.unwrap().is_verified());
     assert_eq!(keys.paths(), [KEYS]);
+}
+
+#[tokio::test]
+async fn a_new_key_is_fetched_but_not_for_every_card_that_names_an_unknown_one() {
+    let is_published = Arc::new(AtomicBool::new(false));
+    let published = Arc::clone(&is_published);
+    let server = Server::start_with(|address| {
+        let signer = signer().with_jku(format!("http://{address}{KEYS}"));
+        let (card, keys) = (signed(&signer), json::to_string(&key_set(&signer)));
+        move |request: &str| match path_of(request) {
+            KEYS if published.load(Ordering::SeqCst) => ok(&keys),
+            KEYS => ok(r#"{"keys":[]}"#),
+            _ => ok(&card),
+        }
+    })
+    .await;
+    let rules = Arc::new(Signatures::new(SignaturePolicy::Prefer));
+    let (cards, ask) = (cards(), server.ask("/card.json").signatures(rules));
+    let is_verified = async || {
+        cards.invalidate(ask.source());
+        cards.get(&ask).await.expect("a card").found.verdict.is_verified()
+    };
+    assert!(!is_verified().await);
+    is_published.store(true, Ordering::SeqCst);
+    assert!(!is_verified().await, "nobody asked again");
+    assert_eq!(server.paths().iter().filter(|path| *path == KEYS).count(), 1);
+    pass(Duration::from_secs(31)).await;
+    assert!(is_verified().await);
+    assert_eq!(server.paths().iter().filter(|path| *path == KEYS).count(), 2);
 }
