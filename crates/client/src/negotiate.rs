@@ -6,7 +6,7 @@
 //! the reason, so that people can be told what to mend.
 //!
 //! Versions come before everything: an older one lacks operations, while another binding
-//! lacks nothing. Within a version the agent's own order counts, as A2A §16.1 asks, unless
+//! lacks nothing. Within a version the agent's own order counts, as A2A asks (digest §16.1), unless
 //! the caller names an order of bindings.
 
 mod probe;
@@ -238,7 +238,7 @@ fn form(
         return Ok((dialect, 0));
     }
     let version = match declared.protocol_version.trim() {
-        // A2A §3.6.2: who names no version speaks 0.3.
+        // Who names no version speaks 0.3 (A2A digest §6).
         "" => Version::V0_3,
         _ => declared.version().ok_or(Reason::Version)?,
     };
@@ -296,7 +296,11 @@ fn judge_origin(
 ) -> Result<Trust, Reason> {
     // A file is the word of whoever named it, all of it.
     let Some(home) = home else { return Ok(found.trust) };
-    if origin == home || terms.origins.contains(origin) {
+    // Cards of this machine say `localhost` where people say `127.0.0.1`, and the reverse.
+    let is_same_machine = origin.is_loopback()
+        && home.is_loopback()
+        && (origin.port(), origin.is_https()) == (home.port(), home.is_https());
+    if origin == home || is_same_machine || terms.origins.contains(origin) {
         return Ok(found.trust);
     }
     let (host, suggestion) = (origin.host().to_owned(), home.to_string());

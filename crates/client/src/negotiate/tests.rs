@@ -222,3 +222,16 @@ fn h_10_a_card_without_json_rpc_is_told_to_whoever_wants_nothing_else() {
         "no interface of the card can be used: GRPC 1.0 at `https://agent.example/a2a`: the binding is not among those asked for"
     );
 }
+
+#[test]
+fn this_machine_is_the_same_by_any_name_but_not_at_another_port() {
+    let home = "http://127.0.0.1:8080/";
+    let offered = [
+        ("http://localhost:8080/a2a", "JSONRPC", "1.0"),
+        ("http://localhost:8081/a2a", "JSONRPC", "1.0"),
+    ];
+    let found = found(Some(home), Trust::Administrator, &offered);
+    let negotiated = negotiate(&found, &Terms::default(), &guard());
+    assert_eq!(names(&negotiated), ["A2A 1.0 JSON-RPC http://localhost:8080/a2a"]);
+    assert_eq!(negotiated.rejected.len(), 1);
+}

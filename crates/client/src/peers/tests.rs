@@ -151,6 +151,28 @@ fn a_11_trust_outweighs_match_and_match_outweighs_speed() {
     );
 }
 
+/// Holds `docs/reference/peers.md` to be true.
+#[test]
+fn the_worked_example_of_the_reference_works() {
+    let table = peers(&[(A, 2, 1), (B, 3, 9000), (C, 2, 500), ("https://d.example", 5, 10)]);
+    table.update_capabilities(A, ["other"], ["translate"]).unwrap();
+    table.update_capabilities(C, ["translate"], [""; 0]).unwrap();
+    table.update_capabilities("https://d.example", ["spell"], [""; 0]).unwrap();
+    let page = include_str!("../../../../docs/reference/peers.md");
+    let rows: Vec<_> = page.lines().filter(|line| line.contains(".example/` | ")).collect();
+    let Considered { routes, left_out } = table.consider("translate");
+    assert_eq!((rows.len(), routes.len(), left_out.len()), (4, 3, 1));
+    for (row, route) in rows.iter().zip(&routes) {
+        let score = format!("= {:.3} |", route.score);
+        assert!(row.contains(&route.url) && row.ends_with(&score), "{row} {score}");
+    }
+    assert!(rows[3].contains(&left_out[0].url) && rows[3].contains("offers other skills"));
+    let errors = ["InvalidPeerUrl", "InsecureScheme", "Refused", "TrustTier", "NoPeers"];
+    for name in errors.into_iter().chain(["PeerNotAllowed", "NoPeer", "AmbiguousTask"]) {
+        assert!(page.contains(name), "{name} is not on the page");
+    }
+}
+
 #[test]
 fn t_14_an_unset_latency_never_wins_and_ties_are_settled() {
     let table = peers(&[(A, 3, 0), (B, 3, 20), (C, 3, 20)]);
