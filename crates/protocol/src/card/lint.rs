@@ -16,7 +16,7 @@ use super::{AgentCard, normal::read_any};
 use crate::json::{self, ToJson, Writer};
 
 #[cfg(feature = "signing")]
-pub(super) use hidden::inert;
+pub use hidden::inert;
 pub use rule::Rule;
 
 /// The largest card that is read, in bytes.
