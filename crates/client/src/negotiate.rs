@@ -15,13 +15,17 @@ use std::fmt;
 
 use nuncio_net::{CheckedUrl, Errand, Guard, Purpose, Refused, Trust};
 use nuncio_protocol::{
-    card::{AgentInterface, Binding},
+    card::{AgentInterface, Binding, inert},
     dialect::WireForm,
     version::Version,
 };
 
 pub use self::probe::{Remembered, next_after};
-use crate::{Interface, Origin, discover::Found, origin::is_loopback};
+use crate::{
+    Interface, Origin,
+    discover::Found,
+    origin::{is_loopback, shown},
+};
 
 /// What the caller wants of an interface.
 #[derive(Clone, Debug, Default)]
@@ -201,7 +205,7 @@ impl Negotiated {
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { url, binding, version, reason } = self;
-        let url: String = url.chars().filter(|letter| !letter.is_control()).take(200).collect();
+        let (binding, version, url) = (inert(binding), inert(version), shown(url));
         write!(f, "{binding} {version} at `{url}`: {reason}")
     }
 }

@@ -82,6 +82,22 @@ pub(crate) fn is_loopback(host: &str) -> bool {
     }
 }
 
+/// Returns a URL that a stranger wrote as it can be shown to people: without its query, which
+/// may hold secrets, not without end, and with nothing in it that is no part of a URL.
+pub(crate) fn shown(url: &str) -> String {
+    const MOST: usize = 300;
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let mut shown = String::new();
+    for letter in url.chars().take(MOST) {
+        if letter.is_ascii_graphic() {
+            shown.push(letter);
+        } else {
+            shown.extend(letter.escape_unicode());
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +123,13 @@ mod tests {
         {
             check(text, None);
         }
+    }
+
+    #[test]
+    fn a_strangers_url_is_shown_as_a_url_and_nothing_else() {
+        assert_eq!(shown("https://a.example/x?key=1#f"), "https://a.example/x");
+        assert_eq!(shown("a\u{202e}b\n\u{1b}[2J"), "a\\u{202e}b\\u{a}\\u{1b}[2J");
+        assert_eq!(shown(&"x".repeat(1_000_000)).len(), 300);
     }
 
     #[test]

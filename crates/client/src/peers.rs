@@ -35,7 +35,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use nuncio_net::{CheckedUrl, Errand, Guard, Purpose, Trust};
-use nuncio_protocol::card::AgentCard;
+use nuncio_protocol::card::{AgentCard, inert};
 use tokio::time::Instant;
 use url::Url;
 
@@ -56,6 +56,7 @@ use crate::{
     Origin,
     discover::{Ask, Source},
     negotiate::Terms,
+    origin::shown,
 };
 
 /// The agents that may be called. Cheap to clone; all clones are one table.
@@ -208,7 +209,7 @@ impl Peers {
     pub fn resolve(&self, capability: &str) -> Result<Vec<Route>, Error> {
         let Considered { routes, left_out } = self.consider(capability);
         if routes.is_empty() {
-            return Err(Error::NoPeer { capability: shown(capability), left_out });
+            return Err(Error::NoPeer { capability: inert(capability), left_out });
         }
         Ok(routes)
     }
@@ -336,12 +337,6 @@ fn key(url: &str) -> String {
         let _ = parsed.set_host(Some(&host));
     }
     parsed.as_str().trim_end_matches('/').to_owned()
-}
-
-/// Returns a text as it can be shown in an error.
-fn shown(text: &str) -> String {
-    let text = text.split(['?', '#']).next().unwrap_or_default();
-    text.chars().filter(|letter| !letter.is_control()).take(200).collect()
 }
 
 #[cfg(test)]

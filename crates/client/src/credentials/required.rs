@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use nuncio_protocol::card::{AgentCard, OAuthFlows, SecurityRequirement, SecurityScheme};
+use nuncio_protocol::card::{AgentCard, OAuthFlows, SecurityRequirement, SecurityScheme, inert};
 
 /// Credentials that are needed together. Any one requirement of a card is enough.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,24 +105,31 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bearer { format } if format.is_empty() => f.write_str("a bearer token"),
-            Self::Bearer { format } => write!(f, "a bearer token ({format})"),
+            Self::Bearer { format } => write!(f, "a bearer token ({})", inert(format)),
             Self::Basic => f.write_str("a user name and password"),
-            Self::ApiKey { location, name } => write!(f, "an API key in the {location} `{name}`"),
+            Self::ApiKey { location, name } => {
+                write!(f, "an API key in the {} `{}`", inert(location), inert(name))
+            }
             Self::OAuth2ClientCredentials { token_url, scopes } => {
-                write!(f, "an OAuth 2.0 token from `{token_url}`{}", for_scopes(scopes))
+                let url = inert(token_url);
+                write!(f, "an OAuth 2.0 token from `{url}`{}", for_scopes(scopes))
             }
             Self::OAuth2WithUser { scopes } => {
                 write!(f, "an OAuth 2.0 token that a person agrees to{}", for_scopes(scopes))
             }
-            Self::OpenIdConnect { url } => write!(f, "a token of the OpenID provider at `{url}`"),
+            Self::OpenIdConnect { url } => {
+                write!(f, "a token of the OpenID provider at `{}`", inert(url))
+            }
             Self::MutualTls => f.write_str("a client certificate"),
-            Self::Unknown { name } => write!(f, "the scheme `{name}`, which is not known here"),
+            Self::Unknown { name } => {
+                write!(f, "the scheme `{}`, which is not known here", inert(name))
+            }
         }
     }
 }
 
 fn for_scopes(scopes: &[String]) -> String {
-    if scopes.is_empty() { String::new() } else { format!(" for `{}`", scopes.join(" ")) }
+    if scopes.is_empty() { String::new() } else { format!(" for `{}`", inert(&scopes.join(" "))) }
 }
 
 #[cfg(test)]

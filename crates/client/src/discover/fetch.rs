@@ -15,11 +15,13 @@ use nuncio_protocol::{
 };
 
 use super::error::Outcome;
-use crate::credentials::{Credentials, prove};
+use crate::{
+    credentials::{Credentials, prove},
+    origin::shown,
+};
 
 /// How long a card may take, head and body.
 const PATIENCE: Duration = Duration::from_secs(15);
-const MAX_SHOWN: usize = 200;
 
 /// A card as it came.
 #[derive(Clone, Debug)]
@@ -94,7 +96,8 @@ async fn ask(
             return Err(Outcome::NeedsCredentials(status));
         }
         status if status.is_redirection() && answer.headers().contains_key(LOCATION) => {
-            let location = answer.headers().get(LOCATION).map(shown).unwrap_or_default();
+            let location = answer.headers().get(LOCATION).map(HeaderValue::as_bytes);
+            let location = shown(&String::from_utf8_lossy(location.unwrap_or_default()));
             return Err(Outcome::Redirected { status, location });
         }
         status => return Err(Outcome::Status(status)),
@@ -152,13 +155,6 @@ fn max_age(directives: &str) -> Option<Duration> {
         }
     }
     found
-}
-
-/// Returns a header's value as far as it can be shown to people.
-fn shown(value: &HeaderValue) -> String {
-    let text = String::from_utf8_lossy(value.as_bytes());
-    let text = super::source::without_query(&text);
-    text.chars().filter(|letter| !letter.is_control()).take(MAX_SHOWN).collect()
 }
 
 #[cfg(test)]

@@ -15,8 +15,9 @@ use super::{
     fetch::{Answer, Marks, Raw, fetch},
     keys::KeyCache,
     signature::{SignaturePolicy, Signatures, Verdict, judge},
-    source::{base, candidates, without_query},
+    source::{base, candidates},
 };
+use crate::origin::shown;
 
 /// A card and the marks of its edition.
 #[derive(Clone, Debug)]
@@ -72,7 +73,7 @@ pub(super) async fn look(
             Err(outcome) => outcome,
         };
         let is_final = outcome.is_final();
-        tried.push(Tried { url: without_query(url.as_str()).to_owned(), outcome });
+        tried.push(Tried { url: shown(url.as_str()), outcome });
         if is_final {
             break;
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use nuncio_net::{CheckedUrl, Client, Errand, Purpose, Trust};
 use nuncio_protocol::card::{
-    AgentCard,
+    AgentCard, inert,
     sign::{self, KeySet, Refusal},
 };
 
@@ -186,8 +186,3 @@ fn places(
 
 /// So many places are asked for one card.
 const MAX_PLACES: usize = 4;
-
-/// Keeps what a stranger named from being more than a name when it is shown.
-fn inert(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_control()).take(100).collect()
-}

@@ -7,7 +7,7 @@ use std::{
 
 use url::Url;
 
-use crate::origin::is_loopback;
+use crate::origin::{is_loopback, shown};
 
 /// Where a card is to be looked for: a URL, a host, or a file.
 ///
@@ -93,7 +93,7 @@ impl Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Place::Web(url) => f.write_str(without_query(url)),
+            Place::Web(url) => f.write_str(&shown(url)),
             Place::File(path) => write!(f, "{}", path.display()),
         }
     }
@@ -158,10 +158,6 @@ fn without_port(authority: &str) -> &str {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => authority,
     }
-}
-
-pub(super) fn without_query(url: &str) -> &str {
-    url.split(['?', '#']).next().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@ use std::{sync::Arc, time::Duration};
 use nuncio_net::Trust;
 use nuncio_protocol::{card::Binding, dialect::WireForm};
 
-use super::{Error, shown};
+use super::Error;
 use crate::{
     Origin,
     credentials::Credentials,
     discover::{Ask, Signatures, Source},
     negotiate::Terms,
+    origin::shown,
 };
 
 /// What an administrator says about a peer. The table checks it when it is added.
