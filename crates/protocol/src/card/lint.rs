@@ -15,7 +15,6 @@ use std::fmt;
 use super::{AgentCard, normal::read_any};
 use crate::json::{self, ToJson, Writer};
 
-#[cfg(feature = "signing")]
 pub use hidden::inert;
 pub use rule::Rule;
 
