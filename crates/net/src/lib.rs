@@ -59,7 +59,9 @@ pub mod listen;
 pub mod client;
 pub mod egress;
 mod error;
+mod secret;
 
 pub use client::{Body, Client, Request, Response, Timeouts};
 pub use egress::{CheckedUrl, Errand, Guard, Policy, Purpose, Refused, Trust};
 pub use error::{Clock, Code, Error};
+pub use secret::Secret;

@@ -32,7 +32,7 @@ pub use interface::Binding;
 pub use legacy::{LegacyCard, write_hybrid, write_v02, write_v03};
 pub use lint::{
     MAX_CARD_BYTES, MAX_DESCRIPTION_CHARS, MAX_SIGNATURES, MAX_SKILLS, Problem, Rule, Severity,
-    lint, lint_text,
+    inert, lint, lint_text,
 };
 pub use normal::{CardForm, read_any, read_any_from};
 

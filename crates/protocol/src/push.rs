@@ -1,5 +1,11 @@
 //! Webhooks for tasks.
 
+#[cfg(feature = "signing")]
+mod signature;
+
+#[cfg(feature = "signing")]
+pub use signature::{is_signed, sign};
+
 use crate::{
     ids::{PushConfigId, TaskId, Tenant},
     json::record,
@@ -45,4 +51,18 @@ record! {
         /// What stands behind the scheme; empty if nothing does.
         credentials: String = implicit "credentials",
     }
+}
+
+/// The names of the headers that come with an event.
+pub mod header {
+    /// The same for every attempt at one event of one webhook, and for nothing else.
+    pub const ID: &str = "webhook-id";
+    /// When this attempt was made, in seconds since 1970.
+    pub const TIMESTAMP: &str = "webhook-timestamp";
+    /// What `sign` (feature `signing`) makes of identifier, time and body, if there is a token.
+    pub const SIGNATURE: &str = "webhook-signature";
+    /// The version of A2A that the body is written in.
+    pub const VERSION: &str = "a2a-version";
+    /// The token, under both names that receivers look for.
+    pub const TOKENS: [&str; 2] = ["x-a2a-notification-token", "a2a-notification-token"];
 }

@@ -1,10 +1,10 @@
-//! Webhooks: what callers register, how events reach them, and how receivers check them.
+//! Webhooks: what callers register, and how events reach them.
 //!
 //! A webhook is a cursor over the log of its task, kept by the store. `configs` is the part
 //! that callers see, the `Sender` is the part that sends: it takes webhooks that are behind
 //! their log, and moves each on event by event. What a receiver will not take is tried again by
-//! a [`Schedule`], then left as a dead letter (see [`Tasks::dead_letters`](crate::engine::Tasks::dead_letters)). [`Verifier`] is for those at the
-//! other end.
+//! a [`Schedule`], then left as a dead letter (see [`Tasks::dead_letters`](crate::engine::Tasks::dead_letters)).
+//! `nuncio_client::webhook` is for those at the other end.
 //!
 //! Invariant: a store sees secrets of a webhook only as a [`SealingKey`] has sealed them, and
 //! nothing here shows them in an error, in a log or by `Debug`.
@@ -20,7 +20,6 @@ mod schedule;
 mod seal;
 mod secrets;
 mod sender;
-mod verify;
 
 use std::{
     collections::HashSet,
@@ -33,11 +32,9 @@ use nuncio_net::Client;
 use nuncio_protocol::ids::TaskId;
 use tokio::sync::Notify;
 
-pub use notice::{header, sign};
 pub use schedule::Schedule;
 pub use seal::{SealingKey, Unsealable};
 pub(crate) use sender::Sender;
-pub use verify::{Arrival, Refused, Verifier};
 
 use crate::store::Head;
 

@@ -15,8 +15,7 @@ use std::fmt;
 use super::{AgentCard, normal::read_any};
 use crate::json::{self, ToJson, Writer};
 
-#[cfg(feature = "signing")]
-pub(super) use hidden::inert;
+pub use hidden::inert;
 pub use rule::Rule;
 
 /// The largest card that is read, in bytes.

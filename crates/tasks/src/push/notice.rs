@@ -2,17 +2,14 @@
 
 use std::fmt::Write as _;
 
-use aws_lc_rs::{
-    digest::{Context, SHA256},
-    hmac,
-};
-use base64::{Engine as _, prelude::BASE64_STANDARD};
+use aws_lc_rs::digest::{Context, SHA256};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 use nuncio_net::{CheckedUrl, Request};
 use nuncio_protocol::{
     dialect::v03::V03,
     json,
+    push::{header, sign},
     task::{StreamResponse, Task},
     time::Timestamp,
     version::Version,
@@ -22,45 +19,10 @@ use nuncio_protocol::{
 use super::secrets::{Authorization, Secrets};
 use crate::{log::Seq, store::Webhook};
 
-/// The names of the headers that come with an event.
-pub mod header {
-    use http::HeaderName;
-
-    /// The same for every attempt at one event of one webhook, and for nothing else.
-    pub const ID: HeaderName = HeaderName::from_static("webhook-id");
-    /// When this attempt was made, in seconds since 1970.
-    pub const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
-    /// What [`sign`](super::sign) makes of identifier, time and body, if there is a token.
-    pub const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
-    /// The version of A2A that the body is written in.
-    pub const VERSION: HeaderName = HeaderName::from_static("a2a-version");
-    /// The token, under both names that receivers look for.
-    pub const TOKENS: [HeaderName; 2] = [
-        HeaderName::from_static("x-a2a-notification-token"),
-        HeaderName::from_static("a2a-notification-token"),
-    ];
-}
-
 const USER_AGENT: &str = concat!("nuncio/", env!("CARGO_PKG_VERSION"));
 
 /// Bytes of the hash that names a webhook in identifiers.
 const NAME_BYTES: usize = 16;
-
-/// Returns the signature of a notification: `v1,` and the HMAC-SHA256 of
-/// `<id>.<timestamp>.<body>` in base64. The key is the token, byte by byte.
-pub fn sign(token: &str, id: &str, timestamp: i64, body: &[u8]) -> String {
-    format!("v1,{}", BASE64_STANDARD.encode(mac(token, id, &timestamp.to_string(), body)))
-}
-
-/// Returns what is signed of a notification, keyed by the token.
-pub(super) fn mac(token: &str, id: &str, timestamp: &str, body: &[u8]) -> hmac::Tag {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, token.as_bytes());
-    let mut context = hmac::Context::with_key(&key);
-    for piece in [id.as_bytes(), b".", timestamp.as_bytes(), b".", body] {
-        context.update(piece);
-    }
-    context.sign()
-}
 
 /// One attempt to tell a webhook of an event.
 #[derive(Debug)]
@@ -86,20 +48,20 @@ impl Notice<'_> {
             ("application/a2a+json", Version::V1_0)
         };
         let mut request = Request::post(url, body.clone());
-        let mut put = |name: HeaderName, value: &str, is_secret: bool| {
+        let mut put = |name: &'static str, value: &str, is_secret: bool| {
             let mut value = HeaderValue::from_str(value).ok()?;
             value.set_sensitive(is_secret);
-            request.headers_mut().insert(name, value);
+            request.headers_mut().insert(HeaderName::from_static(name), value);
             Some(())
         };
-        put(http::header::CONTENT_TYPE, media_type, false)?;
-        put(http::header::USER_AGENT, USER_AGENT, false)?;
+        put("content-type", media_type, false)?;
+        put("user-agent", USER_AGENT, false)?;
         put(header::VERSION, &version.to_string(), false)?;
         put(header::ID, &id, false)?;
         put(header::TIMESTAMP, &timestamp.to_string(), false)?;
         if let Some(Authorization { scheme, credentials }) = &secrets.authorization {
             let value = format!("{scheme} {credentials}");
-            put(http::header::AUTHORIZATION, value.trim_end(), true)?;
+            put("authorization", value.trim_end(), true)?;
         }
         if !secrets.token.is_empty() {
             for name in header::TOKENS {
@@ -131,19 +93,4 @@ fn id(webhook: &Webhook, seq: Seq) -> String {
     }
     write!(text, "-{seq}").ok();
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The value was computed with another implementation.
-    #[test]
-    fn a_signature_is_the_one_that_others_compute() {
-        let body = br#"{"statusUpdate":{}}"#;
-        assert_eq!(
-            sign("secret", "0123-7", 1_700_000_000, body),
-            "v1,GY/vfbb4XAetWIEcZsuo5VhnqXCNwxJS8mt+Cizl9iw="
-        );
-    }
 }

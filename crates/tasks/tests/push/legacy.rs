@@ -1,5 +1,6 @@
 //! Receivers that were registered in A2A 0.3.
 
+use nuncio_client::webhook::Verifier;
 use nuncio_protocol::{
     json::{Object, Raw},
     message::Message,
@@ -7,7 +8,6 @@ use nuncio_protocol::{
     task::StreamResponse,
     version::Version,
 };
-use nuncio_tasks::push::Verifier;
 use nuncio_testkit::webhook::Answer;
 
 use crate::world::{World, call, check_order, header, open, with_secrets};

@@ -5,5 +5,4 @@ mod legacy;
 mod registering;
 mod sending;
 mod starving;
-mod verifying;
 mod world;

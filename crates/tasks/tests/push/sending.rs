@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use nuncio_client::webhook::Verifier;
 use nuncio_protocol::{
     ids::PushConfigId,
     message::Message,
@@ -12,7 +13,6 @@ use nuncio_protocol::{
 };
 use nuncio_tasks::{
     log::Seq,
-    push::Verifier,
     store::{Limit, Store as _},
 };
 use nuncio_testkit::webhook::Answer;

@@ -15,7 +15,7 @@ pub(super) fn check(report: &mut Report, field: impl Into<String>, text: &str) {
 }
 
 /// Returns a text that can be shown as it is: shortened, deceiving characters spelled out.
-pub(in crate::card) fn inert(text: &str) -> String {
+pub fn inert(text: &str) -> String {
     let mut out = String::new();
     let mut before = None;
     for (count, found) in text.chars().enumerate() {

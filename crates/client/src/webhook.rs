@@ -1,4 +1,6 @@
-//! For those at the other end: is this event genuine, and is it new?
+//! For those who get webhooks: is this event genuine, and is it new?
+//!
+//! `docs/reference/webhooks.md` says what is sent and how it is signed.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -8,19 +10,18 @@ use std::{
 };
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use base64::{Engine as _, prelude::BASE64_STANDARD};
-use http::{HeaderMap, HeaderName};
+use http::HeaderMap;
+use nuncio_net::Secret;
 use nuncio_protocol::{
     dialect::v03::V03,
     ids::TaskId,
     json::{self, read_with},
+    push::{header, is_signed},
     task::StreamResponse,
+    time::Timestamp,
     version::Version,
     wire::JsonRpcForm as _,
 };
-
-use super::notice::{header, mac};
-use crate::clock::Clock;
 
 /// How far the time of an event may be off.
 const WINDOW: Duration = Duration::from_secs(300);
@@ -35,7 +36,7 @@ const MAX_ID_BYTES: usize = 256;
 ///
 /// ```
 /// use http::HeaderMap;
-/// use nuncio_tasks::push::{Refused, Verifier};
+/// use nuncio_client::webhook::Verifier;
 ///
 /// fn receive(verifier: &Verifier, headers: &HeaderMap, body: &[u8]) -> u16 {
 ///     let arrival = match verifier.verify(headers, body) {
@@ -50,14 +51,16 @@ const MAX_ID_BYTES: usize = 256;
 /// }
 /// ```
 pub struct Verifier {
-    token: String,
+    token: Secret,
     task: Option<TaskId>,
     window: Duration,
     needs_signature: bool,
     most_seen: usize,
-    clock: Clock,
+    now: Now,
     seen: Mutex<Seen>,
 }
+
+type Now = Box<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// The events that have been acted on, the oldest first.
 #[derive(Default)]
@@ -80,13 +83,13 @@ pub struct Arrival {
 pub enum Refused {
     /// A header is missing.
     #[error("there is no header {0}")]
-    Missing(HeaderName),
+    Missing(&'static str),
     /// A header is there more than once, or not what it should be.
     #[error("the header {0} cannot be read")]
-    Unreadable(HeaderName),
+    Unreadable(&'static str),
     /// The token is another one.
     #[error("the token in {0} is not the one that was registered")]
-    Token(HeaderName),
+    Token(&'static str),
     /// The time is too far off.
     #[error("the event was sent {seconds} seconds from now, more than {limit} are not accepted")]
     Time {
@@ -113,14 +116,14 @@ pub enum Refused {
 
 impl Verifier {
     /// Believes only those who know the token that the webhook was registered with.
-    pub fn new(token: impl Into<String>) -> Self {
+    pub fn new(token: impl Into<Secret>) -> Self {
         Self {
             token: token.into(),
             task: None,
             window: WINDOW,
             needs_signature: true,
             most_seen: MOST_SEEN,
-            clock: Clock::default(),
+            now: Box::new(Timestamp::now),
             seen: Mutex::default(),
         }
     }
@@ -148,8 +151,8 @@ impl Verifier {
 
     /// Uses a clock of one's own.
     #[must_use]
-    pub fn clock(mut self, clock: Clock) -> Self {
-        self.clock = clock;
+    pub fn clock(mut self, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        self.now = Box::new(now);
         self
     }
 
@@ -200,8 +203,8 @@ impl Verifier {
     fn check_token(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let mut is_there = false;
         for name in header::TOKENS {
-            if let Some(found) = optional(headers, name.clone())? {
-                verify_slices_are_equal(found.as_bytes(), self.token.as_bytes())
+            if let Some(found) = optional(headers, name)? {
+                verify_slices_are_equal(found.as_bytes(), self.token.expose().as_bytes())
                     .map_err(|_| Refused::Token(name))?;
                 is_there = true;
             }
@@ -215,17 +218,11 @@ impl Verifier {
         let id = required(headers, header::ID)?;
         let timestamp = required(headers, header::TIMESTAMP)?;
         let signatures = required(headers, header::SIGNATURE)?;
-        let expected = mac(&self.token, id, timestamp, body);
-        // Several signatures are how a sender changes its key.
-        let fits = |signature: &str| {
-            let found = signature.strip_prefix("v1,").map(|text| BASE64_STANDARD.decode(text));
-            matches!(found, Some(Ok(found)) if verify_slices_are_equal(&found, expected.as_ref()).is_ok())
-        };
-        if !signatures.split(' ').any(fits) {
+        if !is_signed(self.token.expose(), (id, timestamp), body, signatures) {
             return Err(Refused::Signature);
         }
         let sent: i64 = timestamp.parse().map_err(|_| Refused::Unreadable(header::TIMESTAMP))?;
-        let (now, _) = self.clock.now().to_parts();
+        let (now, _) = (self.now)().to_parts();
         let (seconds, limit) = (now.abs_diff(sent), self.window.as_secs());
         if seconds > limit {
             return Err(Refused::Time { seconds, limit });
@@ -299,8 +296,8 @@ fn read_event(headers: &HeaderMap, body: &[u8]) -> Result<StreamResponse, Refuse
 }
 
 /// Returns the one value of a header. Two values could mean one to us and another to others.
-fn optional(headers: &HeaderMap, name: HeaderName) -> Result<Option<&str>, Refused> {
-    let mut values = headers.get_all(&name).iter();
+fn optional<'h>(headers: &'h HeaderMap, name: &'static str) -> Result<Option<&'h str>, Refused> {
+    let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => value.to_str().map(Some).map_err(|_| Refused::Unreadable(name)),
@@ -308,6 +305,6 @@ fn optional(headers: &HeaderMap, name: HeaderName) -> Result<Option<&str>, Refus
     }
 }
 
-fn required(headers: &HeaderMap, name: HeaderName) -> Result<&str, Refused> {
-    optional(headers, name.clone())?.ok_or(Refused::Missing(name))
+fn required<'h>(headers: &'h HeaderMap, name: &'static str) -> Result<&'h str, Refused> {
+    optional(headers, name)?.ok_or(Refused::Missing(name))
 }
