@@ -2,6 +2,7 @@
 
 mod body;
 mod connect;
+mod identity;
 mod request;
 mod response;
 mod stream;
@@ -14,18 +15,22 @@ use hyper_util::{
     client::legacy::{self, connect::capture_connection},
     rt::{TokioExecutor, TokioTimer},
 };
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout, timeout_at},
+};
 
 pub use self::{
     body::Body,
     connect::{Dialer, TcpDialer},
-    request::{Request, Timeouts},
+    identity::{Identity, InvalidIdentity},
+    request::{Protocol, Request, Timeouts},
     response::{Response, ResponseBody},
     tls::InvalidRoots,
 };
 use self::{connect::Connector, tls::Tls};
 use crate::{
-    egress::{Errand, Guard},
+    egress::{CheckedUrl, Errand, Guard},
     error::{Clock, Error},
 };
 
@@ -44,12 +49,14 @@ struct Shared {
     /// How long a request may wait for its connection: the connector's own clocks are
     /// sharper, this one bounds what the pool adds.
     connection_limit: Duration,
+    tls: Arc<Tls>,
     lanes: Vec<Lane>,
 }
 
-/// The connections of one errand.
+/// The connections of one errand that speak one protocol.
 struct Lane {
     errand: Errand,
+    protocol: Protocol,
     pool: legacy::Client<Connector, Body>,
 }
 
@@ -98,13 +105,20 @@ impl Client {
         &self.shared.guard
     }
 
+    /// Shows a certificate from now on, on the errand of a URL and at its origin, if the server
+    /// there asks for one. An origin has one identity on an errand, the one named last;
+    /// connections that are open keep the one they were opened with.
+    pub fn identify(&self, url: &CheckedUrl, identity: Identity) {
+        self.shared.tls.identify(url, identity);
+    }
+
     /// Sends a request and waits for the head of its answer, whatever the status.
     ///
     /// The URL is checked again when a connection to its host is opened; one that is open
     /// was opened for the same errand, scheme, host and port. A redirect is an answer like
     /// any other. Dropping the future breaks off the exchange.
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
-        let Request { url, mut inner, timeouts } = request;
+        let Request { url, mut inner, timeouts, protocol } = request;
         let timeouts = timeouts.unwrap_or(self.shared.timeouts);
         // Framing and routing are ours: a header that says otherwise could smuggle a request.
         for name in [
@@ -117,7 +131,7 @@ impl Client {
             inner.headers_mut().remove(name);
         }
         let deadline = timeouts.whole.and_then(|whole| Instant::now().checked_add(whole));
-        let lane = self.lane(url.errand());
+        let lane = self.lane(url.errand(), protocol);
         let exchange = self.exchange(lane, inner, timeouts.first_byte, url.host_text());
         let answer = match deadline {
             Some(deadline) => timeout_at(deadline, exchange).await.map_err(|_| Error::Timeout {
@@ -156,9 +170,11 @@ impl Client {
         answered.map_err(|error| in_our_words(error, host))
     }
 
-    fn lane(&self, errand: Errand) -> &Lane {
-        let lanes = &self.shared.lanes;
-        lanes.iter().find(|lane| lane.errand == errand).expect("there is a lane for every errand")
+    fn lane(&self, errand: Errand, protocol: Protocol) -> &Lane {
+        let mut lanes = self.shared.lanes.iter();
+        lanes
+            .find(|lane| lane.errand == errand && lane.protocol == protocol)
+            .expect("there is a lane for every errand and protocol")
     }
 }
 
@@ -215,19 +231,24 @@ impl Builder {
 
     fn build_with(self, tls: Tls) -> Client {
         let tls = Arc::new(tls);
-        let lane = |errand| {
-            let connector = Connector::new(connect::Options {
-                guard: self.guard.clone(),
-                dialer: Arc::clone(&self.dialer),
-                tls: Arc::clone(&tls),
-                errand,
-                limit: self.connect_limit,
-                connections: self.connections,
-            });
-            Lane { errand, pool: self.pool(connector) }
+        let lanes = |errand| {
+            let permits = Arc::new(Semaphore::new(self.connections.min(Semaphore::MAX_PERMITS)));
+            Protocol::ALL.map(|protocol| {
+                let options = connect::Options {
+                    guard: self.guard.clone(),
+                    dialer: Arc::clone(&self.dialer),
+                    tls: Arc::clone(&tls),
+                    errand,
+                    protocol,
+                    limit: self.connect_limit,
+                    connections: self.connections,
+                };
+                let connector = Connector::new(options, Arc::clone(&permits));
+                Lane { errand, protocol, pool: self.pool(connector, protocol) }
+            })
         };
         let shared = Shared {
-            lanes: Errand::all().map(lane).collect(),
+            lanes: Errand::all().flat_map(lanes).collect(),
             timeouts: self.timeouts,
             // The connect limit counts twice: waiting for a place among the connections, then
             // opening one.
@@ -237,12 +258,14 @@ impl Builder {
                 .saturating_add(self.connect_limit)
                 .saturating_add(self.connect_limit),
             guard: self.guard,
+            tls,
         };
         Client { shared: Arc::new(shared) }
     }
 
-    fn pool(&self, connector: Connector) -> legacy::Client<Connector, Body> {
+    fn pool(&self, connector: Connector, protocol: Protocol) -> legacy::Client<Connector, Body> {
         legacy::Client::builder(TokioExecutor::new())
+            .http2_only(protocol == Protocol::Http2)
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(self.idle_limit)

@@ -59,7 +59,8 @@ pub mod listen;
 pub mod client;
 pub mod egress;
 mod error;
+pub mod sse;
 
-pub use client::{Body, Client, Request, Response, Timeouts};
+pub use client::{Body, Client, Identity, Protocol, Request, Response, Timeouts};
 pub use egress::{CheckedUrl, Errand, Guard, Policy, Purpose, Refused, Trust};
 pub use error::{Clock, Code, Error};

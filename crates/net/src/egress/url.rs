@@ -59,6 +59,40 @@ impl CheckedUrl {
         self.errand
     }
 
+    /// Returns the scheme, host and port, `https://agent.example`.
+    pub fn origin(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+
+    /// Returns the URL of something below this one, for the same errand: a path with its
+    /// leading slash, and maybe a query. What the URL itself has as query comes first.
+    ///
+    /// Refuses a path that would lead elsewhere, such as one with `..` in it.
+    pub fn below(&self, path: &str) -> Result<Self, Refused> {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        // The parser would climb up for these (URL §4.4), though they may be names.
+        let climbs = |segment: &str| {
+            matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..")
+        };
+        if path.split('/').any(climbs) {
+            return Err(Refused::Ambiguous { what: "a path that leads elsewhere" });
+        }
+        let mut text = self.origin();
+        text.push_str(self.url.path().trim_end_matches('/'));
+        text.push_str(path);
+        let queries = [self.url.query().unwrap_or_default(), query];
+        for (query, separator) in queries.iter().filter(|query| !query.is_empty()).zip(["?", "&"]) {
+            text.push_str(separator);
+            text.push_str(query);
+        }
+        let below = Self::parse(&text, self.errand)?;
+        // Invariant: one origin, so that what was checked for this URL holds for the other.
+        if below.origin() != self.origin() {
+            return Err(Refused::Ambiguous { what: "a path that leads elsewhere" });
+        }
+        Ok(below)
+    }
+
     pub(super) const fn host(&self) -> &Host {
         &self.host
     }
