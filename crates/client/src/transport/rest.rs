@@ -1,0 +1,93 @@
+//! HTTP+JSON: method and path say what is asked.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, header::CONTENT_TYPE};
+use nuncio_net::CheckedUrl;
+use nuncio_protocol::{
+    dialect::WireForm,
+    http::{HttpForm, HttpTarget},
+    json::{self, Shared},
+    operation::{Operation, Response},
+    task::StreamResponse,
+};
+
+use super::{Written, answer::Document, jsonrpc::is_bad_answer};
+use crate::error::Error;
+
+/// Writes a request.
+pub(super) fn write(
+    target: HttpTarget,
+    base: &CheckedUrl,
+    headers: &mut HeaderMap,
+) -> Result<Written, Error> {
+    let HttpTarget { method, path, body } = target;
+    if body.is_none() {
+        headers.remove(CONTENT_TYPE);
+    }
+    let method = match method {
+        "GET" => Method::GET,
+        "DELETE" => Method::DELETE,
+        _ => Method::POST,
+    };
+    let url = base.below(&path)?;
+    Ok(Written::Document { method, url, body: Bytes::from(body.unwrap_or_default()), id: 0 })
+}
+
+/// Reads an answer.
+pub(super) fn read(
+    form: &dyn HttpForm,
+    wire: WireForm,
+    operation: Operation,
+    document: &Document,
+) -> Result<Response, Error> {
+    let _ = wire;
+    let status = document.status.as_u16();
+    match form.read_reply(operation, status, &document.body) {
+        Ok(response) => Ok(response),
+        Err(error) if document.status.is_success() && is_bad_answer(&error) => {
+            Err(document.not_a2a(error.message()))
+        }
+        // The status alone made an error of a body that says nothing.
+        Err(error) if !document.status.is_success() && !says_error(&document.body) => {
+            Err(document.unreadable(error.message()))
+        }
+        Err(error) => Err(document.peer(error)),
+    }
+}
+
+/// Tells whether a body says what is wrong, in any of the forms in which peers do.
+pub(super) fn says_error(body: &[u8]) -> bool {
+    let mut found = false;
+    let read = json::text(body).and_then(|text| {
+        json::read_with(text, |reader| {
+            reader.members(|reader, key| {
+                found |= matches!(&*key, "error" | "message" | "code" | "detail");
+                reader.skip()
+            })
+        })
+    });
+    read.is_ok() && found
+}
+
+/// Reads the data of one frame.
+pub(super) fn read_frame(
+    form: &dyn HttpForm,
+    wire: WireForm,
+    frame: u64,
+    data: &Bytes,
+) -> Result<Shared<StreamResponse>, Error> {
+    if wire == WireForm::V1Http {
+        // The text is kept as it came, so that whoever passes it on need not write it again.
+        let event = Shared::from_json(data.clone());
+        if event.value().is_ok() {
+            return Ok(event);
+        }
+    }
+    let malformed = |cause: String| Error::StreamMalformed { frame, cause };
+    let text = json::text(data).map_err(|error| malformed(error.to_string()))?;
+    match form.read_frame(text) {
+        Ok(event) => Ok(Shared::new(event)),
+        Err(error) if is_bad_answer(&error) => Err(malformed(error.message().to_owned())),
+        Err(error) => Err(Error::Peer(error)),
+    }
+}
