@@ -112,7 +112,8 @@ async fn begin(tasks: &Tasks, call: &Call) -> TaskId {
         ..SendMessageConfiguration::default()
     };
     request.configuration = Some(wishes);
-    tasks.send(call, request).await.expect("a message is taken").id
+    let task = tasks.send(call, request).await.expect("a message is taken");
+    task.value().expect("a task").id.clone()
 }
 
 async fn read(mut events: Events) -> Got {

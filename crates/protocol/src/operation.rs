@@ -3,7 +3,7 @@
 use crate::{
     card::AgentCard,
     ids::{ContextId, PushConfigId, TaskId, Tenant},
-    json::{Error, FromJson, Object, Reader, ToJson, Writer, record},
+    json::{Error, FromJson, Object, Reader, Shared, ToJson, Writer, record, write_with},
     message::{Message, Role},
     push::TaskPushNotificationConfig,
     state::TaskState,
@@ -207,6 +207,31 @@ record! {
     }
 }
 
+impl ListTasksResponse {
+    /// Puts the texts of tasks on an empty page, unread.
+    pub fn with_tasks(&self, tasks: &[Shared<Task>]) -> Shared<Self> {
+        let rest = write_with(|writer| {
+            writer.object(|page| {
+                page.member("nextPageToken", &self.next_page_token);
+                page.member("pageSize", &self.page_size);
+                page.member("totalSize", &self.total_size);
+            });
+        });
+        let room = tasks.iter().map(|task| task.json().len() + 1).sum::<usize>();
+        let mut page = Vec::with_capacity(room + rest.len() + 16);
+        page.extend_from_slice(br#"{"tasks":["#);
+        for (index, task) in tasks.iter().enumerate() {
+            if index > 0 {
+                page.push(b',');
+            }
+            page.extend_from_slice(task.json());
+        }
+        page.extend_from_slice(b"],");
+        page.extend_from_slice(rest.strip_prefix('{').unwrap_or(&rest).as_bytes());
+        Shared::from_json(page.into())
+    }
+}
+
 record! {
     /// Asks for a task to end.
     pub struct CancelTaskRequest {
@@ -395,6 +420,33 @@ impl ToJson for Response {
             Self::PushConfigs(page) => page.write(writer),
             Self::Deleted => writer.object(|_| {}),
             Self::Card(card) => card.write(writer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{json::from_slice, task::TaskStatus};
+
+    #[test]
+    fn a_page_of_texts_is_a_page() {
+        let task = |id: &str| {
+            let id = TaskId::parse(id).unwrap();
+            let moment = Timestamp::from_parts(1, 0).unwrap();
+            let status = TaskStatus::new(TaskState::Working, moment);
+            Task::new(id, ContextId::parse("c").unwrap(), status)
+        };
+        for ids in [&[][..], &["a"], &["a", "b"]] {
+            let page = ListTasksResponse {
+                tasks: ids.iter().map(|id| task(id)).collect(),
+                next_page_token: "\"}".to_owned(),
+                page_size: 2,
+                total_size: 7,
+            };
+            let texts: Vec<_> = page.tasks.iter().cloned().map(Shared::new).collect();
+            let rest = ListTasksResponse { tasks: Vec::new(), ..page.clone() };
+            assert_eq!(from_slice(rest.with_tasks(&texts).json()), Ok(page));
         }
     }
 }

@@ -1,14 +1,15 @@
 //! The one interface of everything that can be called.
 
-use std::{collections::BTreeSet, pin::Pin, sync::Arc, time::Instant};
+use std::{collections::BTreeSet, fmt, pin::Pin, sync::Arc, time::Instant};
 
+use bytes::Bytes;
 use futures_core::Stream;
 
 use crate::{
     card::AgentCard,
     error::Error,
     ids::Tenant,
-    json::Shared,
+    json::{FromJson, Shared, ToJson, to_string},
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -19,6 +20,7 @@ use crate::{
     push::TaskPushNotificationConfig,
     task::{SendMessageResponse, StreamResponse, Task},
     version::Version,
+    wire::bad_answer,
 };
 
 /// The future of an answer.
@@ -41,14 +43,15 @@ pub struct Event {
 ///
 /// A local agent, a remote one behind a client, the gateway and a workflow are all this, so
 /// anything can be registered, called, nested and proxied. Dropping an answer or a stream
-/// ends the caller's interest, never the task.
+/// ends the caller's interest, never the task. Tasks are answered as a value or as its text,
+/// whichever is at hand: those who only pass them on look at neither.
 pub trait A2aService: Send + Sync {
     /// Sends a message and waits for the answer.
     fn send_message(
         &self,
         ctx: CallContext,
         request: SendMessageRequest,
-    ) -> Answer<'_, SendMessageResponse>;
+    ) -> Answer<'_, Shared<SendMessageResponse>>;
 
     /// Sends a message and follows what comes of it.
     fn send_streaming_message(
@@ -58,17 +61,18 @@ pub trait A2aService: Send + Sync {
     ) -> Answer<'_, Events>;
 
     /// Returns a task.
-    fn get_task(&self, ctx: CallContext, request: GetTaskRequest) -> Answer<'_, Task>;
+    fn get_task(&self, ctx: CallContext, request: GetTaskRequest) -> Answer<'_, Shared<Task>>;
 
     /// Returns the tasks the caller may see.
     fn list_tasks(
         &self,
         ctx: CallContext,
         request: ListTasksRequest,
-    ) -> Answer<'_, ListTasksResponse>;
+    ) -> Answer<'_, Shared<ListTasksResponse>>;
 
     /// Asks for a task to end.
-    fn cancel_task(&self, ctx: CallContext, request: CancelTaskRequest) -> Answer<'_, Task>;
+    fn cancel_task(&self, ctx: CallContext, request: CancelTaskRequest)
+    -> Answer<'_, Shared<Task>>;
 
     /// Follows a task.
     fn subscribe_to_task(
@@ -114,18 +118,57 @@ pub trait A2aService: Send + Sync {
 }
 
 /// What comes back from [`call`].
-#[expect(clippy::large_enum_variant, reason = "answers, the large ones, are the common ones")]
 pub enum Outcome {
     /// One answer.
-    Response(Response),
+    Answer(Answered),
     /// A stream of events.
     Events(Events),
 }
 
-impl std::fmt::Debug for Outcome {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// One answer, as a value or as its text.
+#[derive(Clone, Debug)]
+pub enum Answered {
+    /// To [`Request::SendMessage`].
+    SendMessage(Shared<SendMessageResponse>),
+    /// To [`Request::GetTask`] and [`Request::CancelTask`].
+    Task(Shared<Task>),
+    /// To [`Request::ListTasks`].
+    Tasks(Shared<ListTasksResponse>),
+    /// To everything else.
+    Other(Box<Response>),
+}
+
+impl Answered {
+    /// Returns the text of the answer in A2A 1.0.
+    pub fn json(&self) -> Bytes {
         match self {
-            Self::Response(response) => f.debug_tuple("Response").field(response).finish(),
+            Self::SendMessage(answer) => answer.json().clone(),
+            Self::Task(task) => task.json().clone(),
+            Self::Tasks(page) => page.json().clone(),
+            Self::Other(response) => to_string(&**response).into(),
+        }
+    }
+
+    /// Returns the answer as a value. Fails if it was a text and that is spoilt.
+    pub fn into_response(self) -> Result<Response, Error> {
+        Ok(match self {
+            Self::SendMessage(answer) => Response::SendMessage(read(answer)?),
+            Self::Task(task) => Response::Task(read(task)?),
+            Self::Tasks(page) => Response::Tasks(read(page)?),
+            Self::Other(response) => *response,
+        })
+    }
+}
+
+/// Returns an answer as a value. Fails if it was a text and that is spoilt.
+pub fn read<T: FromJson + ToJson + Clone>(answer: Shared<T>) -> Result<T, Error> {
+    answer.into_value().map_err(|error| bad_answer(&error))
+}
+
+impl fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answer(answer) => f.debug_tuple("Answer").field(answer).finish(),
             Self::Events(_) => f.write_str("Events(..)"),
         }
     }
@@ -137,37 +180,38 @@ pub async fn call(
     ctx: CallContext,
     request: Request,
 ) -> Result<Outcome, Error> {
-    let response = match request {
+    let other = |response| Answered::Other(Box::new(response));
+    let answer = match request {
         Request::SendMessage(request) => {
-            Response::SendMessage(service.send_message(ctx, request).await?)
+            Answered::SendMessage(service.send_message(ctx, request).await?)
         }
         Request::SendStreamingMessage(request) => {
             return service.send_streaming_message(ctx, request).await.map(Outcome::Events);
         }
-        Request::GetTask(request) => Response::Task(service.get_task(ctx, request).await?),
-        Request::ListTasks(request) => Response::Tasks(service.list_tasks(ctx, request).await?),
-        Request::CancelTask(request) => Response::Task(service.cancel_task(ctx, request).await?),
+        Request::GetTask(request) => Answered::Task(service.get_task(ctx, request).await?),
+        Request::ListTasks(request) => Answered::Tasks(service.list_tasks(ctx, request).await?),
+        Request::CancelTask(request) => Answered::Task(service.cancel_task(ctx, request).await?),
         Request::SubscribeToTask(request) => {
             return service.subscribe_to_task(ctx, request).await.map(Outcome::Events);
         }
         Request::CreateTaskPushNotificationConfig(request) => {
-            Response::PushConfig(service.create_push_config(ctx, request).await?)
+            other(Response::PushConfig(service.create_push_config(ctx, request).await?))
         }
         Request::GetTaskPushNotificationConfig(request) => {
-            Response::PushConfig(service.get_push_config(ctx, request).await?)
+            other(Response::PushConfig(service.get_push_config(ctx, request).await?))
         }
         Request::ListTaskPushNotificationConfigs(request) => {
-            Response::PushConfigs(service.list_push_configs(ctx, request).await?)
+            other(Response::PushConfigs(service.list_push_configs(ctx, request).await?))
         }
         Request::DeleteTaskPushNotificationConfig(request) => {
             service.delete_push_config(ctx, request).await?;
-            Response::Deleted
+            other(Response::Deleted)
         }
         Request::GetExtendedAgentCard(request) => {
-            Response::Card(service.get_extended_card(ctx, request).await?)
+            other(Response::Card(service.get_extended_card(ctx, request).await?))
         }
     };
-    Ok(Outcome::Response(response))
+    Ok(Outcome::Answer(answer))
 }
 
 /// All that is known about a call besides the request itself.

@@ -2,7 +2,7 @@
 
 use crate::{
     ids::{ArtifactId, ContextId, TaskId},
-    json::{Object, proto_union, record},
+    json::{Object, Shared, proto_union, record},
     message::{Message, Part, join_text},
     state::TaskState,
     time::Timestamp,
@@ -178,5 +178,17 @@ proto_union! {
         Task(Task) = "task",
         /// A reply that makes no task.
         Message(Message) = "message",
+    }
+}
+
+impl SendMessageResponse {
+    /// Answers with the text of a task, unread.
+    pub fn of_task(task: &Shared<Task>) -> Shared<Self> {
+        let text = task.json();
+        let mut answer = Vec::with_capacity(text.len() + 9);
+        answer.extend_from_slice(br#"{"task":"#);
+        answer.extend_from_slice(text);
+        answer.push(b'}');
+        Shared::from_json(answer.into())
     }
 }

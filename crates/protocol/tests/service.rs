@@ -8,7 +8,7 @@ use std::{
 use nuncio_protocol::{
     card::AgentCard,
     error::{Error, ErrorKind},
-    json,
+    json::{self, Shared},
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -36,11 +36,11 @@ macro_rules! names {
 }
 
 names! {
-    send_message(SendMessageRequest) -> SendMessageResponse = SendMessage,
+    send_message(SendMessageRequest) -> Shared<SendMessageResponse> = SendMessage,
     send_streaming_message(SendMessageRequest) -> Events = SendStreamingMessage,
-    get_task(GetTaskRequest) -> Task = GetTask,
-    list_tasks(ListTasksRequest) -> ListTasksResponse = ListTasks,
-    cancel_task(CancelTaskRequest) -> Task = CancelTask,
+    get_task(GetTaskRequest) -> Shared<Task> = GetTask,
+    list_tasks(ListTasksRequest) -> Shared<ListTasksResponse> = ListTasks,
+    cancel_task(CancelTaskRequest) -> Shared<Task> = CancelTask,
     subscribe_to_task(SubscribeToTaskRequest) -> Events = SubscribeToTask,
     create_push_config(TaskPushNotificationConfig) -> TaskPushNotificationConfig =
         CreateTaskPushNotificationConfig,

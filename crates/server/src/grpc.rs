@@ -54,7 +54,9 @@ impl Calls {
     {
         let (ctx, request, _) = self.read(request, operation)?;
         match self.endpoint.call(ctx, request, None, None).await {
-            Ok((Outcome::Response(response), _)) => Ok(response),
+            Ok((Outcome::Answer(answer), _)) => {
+                answer.into_response().map_err(|error| self.status(&error))
+            }
             Ok((Outcome::Events(_), _)) => Err(self.unexpected()),
             Err(error) => Err(self.status(&error)),
         }

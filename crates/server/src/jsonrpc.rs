@@ -8,7 +8,7 @@ use nuncio_protocol::{
     json,
     jsonrpc::{Id, Refusal},
     operation::{Request, SendMessageConfiguration},
-    service::{CallContext, Outcome},
+    service::{Answered, CallContext, Outcome},
     wire::{Call, Echo, JsonRpcForm},
 };
 
@@ -72,10 +72,16 @@ async fn call_one(
     let peer = head.extensions.get::<Peer>();
     let ending = endpoint.dialects.ending(form, &ctx);
     match endpoint.call(ctx, request, name, peer).await {
-        Ok((Outcome::Response(response), _)) => {
-            let text = rules.write_reply(&echo, Ok(&response));
-            respond::document(StatusCode::OK, respond::JSON, text)
+        Ok((Outcome::Answer(answer), _)) if form == WireForm::V1 => {
+            respond::document(StatusCode::OK, respond::JSON, enclose(&echo, &answer))
         }
+        Ok((Outcome::Answer(answer), _)) => match answer.into_response() {
+            Ok(response) => {
+                let text = rules.write_reply(&echo, Ok(&response));
+                respond::document(StatusCode::OK, respond::JSON, text)
+            }
+            Err(error) => reply_with(&*rules, &echo, &error),
+        },
         Ok((Outcome::Events(events), place)) => {
             let events = match ending {
                 Some(ending) => ending.put(&endpoint.service, events),
@@ -147,15 +153,13 @@ async fn batch(
                     Ok(()) => endpoint.call(ctx.clone(), request, name, None).await,
                     Err(error) => Err(error),
                 };
-                match outcome {
-                    _ if echo.id.is_none() => None,
-                    Ok((Outcome::Response(response), _)) => {
-                        Some(rules.write_reply(&echo, Ok(&response)))
-                    }
+                let response = match outcome {
                     // Streams are refused when the batch is read.
-                    Ok((Outcome::Events(_), _)) => None,
-                    Err(error) => Some(rules.write_reply(&echo, Err(&error))),
-                }
+                    Ok((Outcome::Events(_), _)) => continue,
+                    Ok((Outcome::Answer(answer), _)) => answer.into_response(),
+                    Err(error) => Err(error),
+                };
+                echo.id.is_some().then(|| rules.write_reply(&echo, response.as_ref()))
             }
         };
         replies.extend(reply);
@@ -164,6 +168,18 @@ async fn batch(
         Some(text) => respond::document(StatusCode::OK, respond::JSON, text),
         None => respond::status(StatusCode::NO_CONTENT),
     }
+}
+
+/// Puts the text of an answer into the envelope of A2A 1.0, unread.
+fn enclose(echo: &Echo, answer: &Answered) -> Vec<u8> {
+    let (id, result) = (echo.id(), answer.json());
+    let mut text = Vec::with_capacity(result.len() + id.as_str().len() + 48);
+    text.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    text.extend_from_slice(id.as_str().as_bytes());
+    text.extend_from_slice(br#","result":"#);
+    text.extend_from_slice(&result);
+    text.push(b'}');
+    text
 }
 
 /// Refuses a body that was not read, with the id it has, if it has one.

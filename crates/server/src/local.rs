@@ -137,15 +137,15 @@ impl A2aService for LocalAgent {
         &self,
         ctx: CallContext,
         mut request: SendMessageRequest,
-    ) -> Answer<'_, SendMessageResponse> {
+    ) -> Answer<'_, Shared<SendMessageResponse>> {
         Box::pin(async move {
             self.terms.check_send(&ctx, &request)?;
             let mut call = self.call(&ctx)?;
             self.address(&ctx, &mut call, &mut request.message).await?;
             if let Some(reply) = self.tasks.reply(&call, &request.message).await? {
-                return Ok(SendMessageResponse::Message(reply));
+                return Ok(Shared::new(SendMessageResponse::Message(reply)));
             }
-            Ok(SendMessageResponse::Task(self.tasks.send(&call, request).await?))
+            Ok(SendMessageResponse::of_task(&self.tasks.send(&call, request).await?))
         })
     }
 
@@ -168,7 +168,7 @@ impl A2aService for LocalAgent {
         })
     }
 
-    fn get_task(&self, ctx: CallContext, mut request: GetTaskRequest) -> Answer<'_, Task> {
+    fn get_task(&self, ctx: CallContext, mut request: GetTaskRequest) -> Answer<'_, Shared<Task>> {
         Box::pin(async move {
             let call = self.call(&ctx)?;
             request.id = self.find(&ctx, &call, request.id).await?;
@@ -180,11 +180,15 @@ impl A2aService for LocalAgent {
         &self,
         ctx: CallContext,
         request: ListTasksRequest,
-    ) -> Answer<'_, ListTasksResponse> {
+    ) -> Answer<'_, Shared<ListTasksResponse>> {
         Box::pin(async move { self.tasks.list(&self.call(&ctx)?, request).await })
     }
 
-    fn cancel_task(&self, ctx: CallContext, mut request: CancelTaskRequest) -> Answer<'_, Task> {
+    fn cancel_task(
+        &self,
+        ctx: CallContext,
+        mut request: CancelTaskRequest,
+    ) -> Answer<'_, Shared<Task>> {
         Box::pin(async move {
             let call = self.call(&ctx)?;
             request.id = self.find(&ctx, &call, request.id).await?;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{
     HeaderValue, Response, StatusCode,
     header::{CONTENT_TYPE, RETRY_AFTER},
@@ -17,7 +18,7 @@ pub(crate) const A2A_JSON: HeaderValue = HeaderValue::from_static("application/a
 pub(crate) fn document(
     status: StatusCode,
     media_type: HeaderValue,
-    text: String,
+    text: impl Into<Bytes>,
 ) -> Response<Body> {
     let mut response = Response::new(Body::whole(text));
     *response.status_mut() = status;

@@ -52,9 +52,13 @@ pub(crate) async fn answer(
     let name = names::name_in(form, &request, rules.task_alias(&call));
     let peer = head.extensions.get::<Peer>();
     match endpoint.call(ctx, request, name, peer).await {
-        Ok((Outcome::Response(response), _)) => {
-            reply(rules.write_reply(operation, Ok(&response)), &head.headers)
+        Ok((Outcome::Answer(answer), _)) if form == WireForm::V1Http => {
+            respond::document(StatusCode::OK, media_type(&head.headers), answer.json())
         }
+        Ok((Outcome::Answer(answer), _)) => match answer.into_response() {
+            Ok(response) => reply(rules.write_reply(operation, Ok(&response)), &head.headers),
+            Err(error) => refuse(&*rules, &head.headers, &error),
+        },
         Ok((Outcome::Events(events), place)) => {
             let encoder = match form {
                 WireForm::V1Http => Encoder::v1_http(rules, operation),

@@ -9,7 +9,7 @@ use nuncio_protocol::state::TaskState;
 use tokio::sync::{mpsc, watch};
 
 use crate::{
-    log::{Entry, Folded, Kind, Seq},
+    log::{Entry, Kind, Seq, Snapshot},
     store::{self, Head, Limit, Store, TaskRef},
 };
 
@@ -80,7 +80,7 @@ struct Recent {
     /// The work in this process, which wants to know of signals.
     worker: Option<mpsc::UnboundedSender<Entry>>,
     /// The task as the work left it.
-    settled: Option<Arc<Folded>>,
+    settled: Option<Snapshot>,
 }
 
 /// Entries that do not follow what is known.
@@ -144,14 +144,14 @@ impl Live {
         Ok(())
     }
 
-    /// Leaves the task, folded, for those who wait for it.
-    pub(crate) fn settle(&self, folded: Arc<Folded>) {
-        self.lock().settled = Some(folded);
+    /// Leaves the task for those who wait for it.
+    pub(crate) fn settle(&self, task: Snapshot) {
+        self.lock().settled = Some(task);
     }
 
     /// Returns the task as of `seq`, if the work has left it.
-    pub(crate) fn settled(&self, seq: Seq) -> Option<Arc<Folded>> {
-        self.lock().settled.clone().filter(|folded| folded.seq == seq)
+    pub(crate) fn settled(&self, seq: Seq) -> Option<Snapshot> {
+        self.lock().settled.clone().filter(|task| task.seq == seq)
     }
 
     /// Returns the entries behind a place, as far as they are at hand; `None` if the first of

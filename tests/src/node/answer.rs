@@ -56,7 +56,7 @@ impl Node {
         Ok(match ask {
             Ask::Send(order) => {
                 let (call, request) = message(order)?;
-                task(&self.tasks.send(&call, request).await?)
+                task(self.tasks.send(&call, request).await?.value()?)
             }
             Ask::Stream(order) => {
                 let (call, request) = message(order)?;
@@ -87,12 +87,12 @@ impl Node {
             Ask::Get(name) => {
                 let request =
                     GetTaskRequest { tenant: None, id: task_id(&name)?, history_length: None };
-                task(&self.tasks.get(&call(&name)?, request).await?)
+                task(self.tasks.get(&call(&name)?, request).await?.value()?)
             }
             Ask::Cancel(name) => {
                 let request =
                     CancelTaskRequest { tenant: None, id: task_id(&name)?, metadata: None };
-                task(&self.tasks.cancel(&call(&name)?, request).await?)
+                task(self.tasks.cancel(&call(&name)?, request).await?.value()?)
             }
             Ask::List { caller } => self.list(caller.as_deref()).await?,
             Ask::Logs { caller } => {
@@ -193,7 +193,7 @@ impl Node {
             ..ListTasksRequest::default()
         };
         loop {
-            let page = self.tasks.list_within(&scope, request.clone()).await?;
+            let page = self.tasks.list_within(&scope, request.clone()).await?.into_value()?;
             found.extend(page.tasks.iter().map(view::task));
             if page.next_page_token.is_empty() {
                 return Ok(Reply::Tasks(found));

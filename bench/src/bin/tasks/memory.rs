@@ -54,7 +54,8 @@ pub(crate) fn idle_subscribers(runtime: &Runtime) {
         request.configuration =
             Some(SendMessageConfiguration { return_immediately: true, ..Default::default() });
         let task = tasks.send(&call, request).await.expect("it is taken");
-        let subscribe = SubscribeToTaskRequest { tenant: None, id: task.id.clone() };
+        let id = task.value().expect("a task").id.clone();
+        let subscribe = SubscribeToTaskRequest { tenant: None, id };
         let mut readers = Vec::with_capacity(usize::try_from(SUBSCRIBERS).expect("few"));
         let mut before = 0;
         for number in 0..SUBSCRIBERS + 1_000 {

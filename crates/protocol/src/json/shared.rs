@@ -42,6 +42,22 @@ impl<T: FromJson + ToJson> Shared<T> {
         value.as_ref().map_err(Clone::clone)
     }
 
+    /// Returns the value, without a copy if nobody else shares it.
+    pub fn into_value(self) -> Result<T, Error>
+    where
+        T: Clone,
+    {
+        self.value()?;
+        match Arc::try_unwrap(self.0) {
+            Ok(inner) => inner
+                .value
+                .into_inner()
+                // Unreachable: it has just been read.
+                .unwrap_or_else(|| Err(Error::shape("neither value nor text"))),
+            Err(shared) => Self(shared).value().cloned(),
+        }
+    }
+
     /// Returns the text.
     pub fn json(&self) -> &Bytes {
         self.0.json.get_or_init(|| match self.0.value.get() {
@@ -64,10 +80,13 @@ impl<T: FromJson + ToJson> fmt::Debug for Shared<T> {
     }
 }
 
-impl<T: FromJson + ToJson> PartialEq for Shared<T> {
-    /// Writers are exact, so equal values have equal texts.
+impl<T: FromJson + ToJson + PartialEq> PartialEq for Shared<T> {
+    /// Most texts come from one writer and are equal if the values are; others may have their
+    /// members in another order.
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.json() == other.json()
+        Arc::ptr_eq(&self.0, &other.0)
+            || self.json() == other.json()
+            || self.value().is_ok_and(|value| other.value() == Ok(value))
     }
 }
 
@@ -90,6 +109,15 @@ mod tests {
         let shared = Shared::<Message>::from_json(text.clone());
         assert_eq!(shared.json().as_ptr(), text.as_ptr());
         assert_eq!(shared.value(), Ok(&message));
+    }
+
+    #[test]
+    fn the_order_of_members_makes_no_difference() {
+        let shared = |text: &'static str| Shared::<Message>::from_json(Bytes::from(text));
+        let message = shared(r#"{"messageId":"m","role":"ROLE_USER","parts":[]}"#);
+        assert_eq!(message, shared(r#"{"role":"ROLE_USER","messageId":"m","parts":[]}"#));
+        assert_ne!(message, shared(r#"{"messageId":"n","role":"ROLE_USER","parts":[]}"#));
+        assert_ne!(message, shared("{"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use nuncio_protocol::{
     http::segments,
     json::Shared,
     operation::GetTaskRequest,
-    service::{A2aService, CallContext, Event, Events},
+    service::{self, A2aService, CallContext, Event, Events},
     task::StreamResponse,
 };
 
@@ -50,7 +50,7 @@ pub(super) fn end_with_whole_task(
             };
             let tenant = ctx.tenant.clone();
             let request = GetTaskRequest { tenant, id: ended, history_length: Some(0) };
-            let task = service.get_task(ctx, request).await?;
+            let task = service::read(service.get_task(ctx, request).await?)?;
             Ok(Event { seq: event.seq, response: Shared::new(StreamResponse::Task(task)) })
         }
     }))

@@ -14,8 +14,8 @@ use nuncio_protocol::{
     ids::TaskId,
     json::Shared,
     message::Message,
-    operation::{GetTaskRequest, Request, Response, SubscribeToTaskRequest},
-    service::{self, A2aService, CallContext, Event, Outcome},
+    operation::{GetTaskRequest, Request, SubscribeToTaskRequest},
+    service::{self, A2aService, Answered, CallContext, Event, Outcome},
     task::{SendMessageResponse, StreamResponse, Task},
 };
 use nuncio_tasks::scope::Place;
@@ -100,7 +100,8 @@ async fn last_word(
     error: Error,
 ) -> Result<Outcome, Error> {
     let SubscribeToTaskRequest { tenant, id } = request;
-    let task = service.get_task(ctx, GetTaskRequest { tenant, id, history_length: None }).await?;
+    let request = GetTaskRequest { tenant, id, history_length: None };
+    let task = service::read(service.get_task(ctx, request).await?)?;
     if !task.status.state.is_terminal() {
         return Err(error);
     }
@@ -112,15 +113,21 @@ async fn last_word(
 fn give_back(outcome: Result<Outcome, Error>, name: &str) -> Result<Outcome, Error> {
     let Ok(name) = TaskId::parse(name) else { return outcome };
     match outcome {
-        Ok(Outcome::Response(response)) => Ok(Outcome::Response(match response {
-            Response::SendMessage(SendMessageResponse::Task(task)) => {
-                Response::SendMessage(SendMessageResponse::Task(in_task(task, &name)))
+        Ok(Outcome::Answer(answer)) => Ok(Outcome::Answer(match answer {
+            Answered::SendMessage(answer) => {
+                Answered::SendMessage(Shared::new(match service::read(answer)? {
+                    SendMessageResponse::Task(task) => {
+                        SendMessageResponse::Task(in_task(task, &name))
+                    }
+                    SendMessageResponse::Message(mut message) => {
+                        message.task_id = Some(name);
+                        SendMessageResponse::Message(message)
+                    }
+                }))
             }
-            Response::SendMessage(SendMessageResponse::Message(mut message)) => {
-                message.task_id = Some(name);
-                Response::SendMessage(SendMessageResponse::Message(message))
+            Answered::Task(task) => {
+                Answered::Task(Shared::new(in_task(service::read(task)?, &name)))
             }
-            Response::Task(task) => Response::Task(in_task(task, &name)),
             other => other,
         })),
         Ok(Outcome::Events(events)) => Ok(Outcome::Events(Box::pin(events.map(move |event| {

@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::{ContextId, TaskId},
-    json,
+    json::{self, Shared},
     message::Message,
     operation::SendMessageRequest,
     service::Events,
@@ -18,13 +18,13 @@ use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     Call, Engine, Tasks, bridge,
-    read::{Follow, cut_history},
+    read::{Follow, messages},
     run::{Opened, Opening, Run},
 };
 use crate::{
     agent::{Cause, Conduct},
     live::{Live, Reached},
-    log::{Batch, Entry, Folded, Seq},
+    log::{Batch, Entry, Seq, Snapshot},
     scope::Scope,
     store::{self, Append, Appended, Head, Key, NewWebhook, Tenancy, Want},
 };
@@ -65,26 +65,30 @@ impl Tasks {
 
     /// Takes a message, and waits until its task ends or needs something: at most for the
     /// longest wait, after which the answer is the task as it stands.
-    pub async fn send(&self, call: &Call, request: SendMessageRequest) -> Result<Task, Error> {
+    pub async fn send(
+        &self,
+        call: &Call,
+        request: SendMessageRequest,
+    ) -> Result<Shared<Task>, Error> {
         let wishes = request.configuration.as_ref();
         let at_once = wishes.is_some_and(|wishes| wishes.return_immediately);
-        let history = wishes.and_then(|wishes| wishes.history_length);
+        let history = wishes.and_then(|wishes| messages(wishes.history_length));
         let accepted = self.0.accept(call, request).await?;
-        let mut task = if at_once {
-            self.0.load(&call.place, &accepted.id, Want::at(accepted.seq)).await?
-        } else {
+        if !at_once {
             let longest = self.0.settings.longest_wait;
-            self.0
-                .wait(call, &accepted, call.wait.map_or(longest, |wait| wait.min(longest)))
-                .await?
-        };
-        cut_history(&mut task, history);
-        Ok(task)
+            let longest = call.wait.map_or(longest, |wait| wait.min(longest));
+            if let Some(snapshot) = self.0.wait(&accepted, longest).await {
+                return Ok(snapshot.task(history)?);
+            }
+        }
+        let want = if at_once { Want::at(accepted.seq) } else { Want::ALL };
+        self.0.load(&call.place, &accepted.id, want, history).await
     }
 
     /// Takes a message, and follows its task until it ends or asks for input.
     pub async fn stream(&self, call: &Call, request: SendMessageRequest) -> Result<Events, Error> {
-        let history = request.configuration.as_ref().and_then(|wishes| wishes.history_length);
+        let wishes = request.configuration.as_ref();
+        let history = wishes.and_then(|wishes| messages(wishes.history_length));
         let accepted = self.0.accept(call, request).await?;
         let follow = Follow { until_input: true, history };
         self.0.follow(call, &accepted.id, accepted.live, accepted.seq, follow).await
@@ -249,13 +253,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Waits until a task ends or needs something.
-    async fn wait(
-        &self,
-        call: &Call,
-        accepted: &Accepted,
-        longest: Duration,
-    ) -> Result<Task, Error> {
+    /// Waits until a task ends or needs something, and returns the task as the work left it, if
+    /// it was done here.
+    async fn wait(&self, accepted: &Accepted, longest: Duration) -> Option<Snapshot> {
         let mut watch = accepted.live.watch();
         let settled = watch.wait_for(|Reached { seq, state }| {
             *seq >= accepted.seq && (state.is_terminal() || state.is_interrupted())
@@ -269,10 +269,7 @@ impl Engine {
             },
             () = self.finish.cancelled() => None,
         };
-        match reached.and_then(|reached| accepted.live.settled(reached.seq)) {
-            Some(folded) => Ok(Folded::clone(&folded).task),
-            None => self.load(&call.place, &accepted.id, Want::ALL).await,
-        }
+        accepted.live.settled(reached?.seq)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use nuncio_protocol::{
     error::{Error, ErrorKind},
+    json::Shared,
     operation::CancelTaskRequest,
     state::TaskState,
     task::Task,
@@ -22,7 +23,11 @@ const MAX_RACES: usize = 16;
 impl Tasks {
     /// Ends a task. Work that runs, here or elsewhere, is told and stopped; the answer is the
     /// task as it is then, or as it stands if that takes too long.
-    pub async fn cancel(&self, call: &Call, request: CancelTaskRequest) -> Result<Task, Error> {
+    pub async fn cancel(
+        &self,
+        call: &Call,
+        request: CancelTaskRequest,
+    ) -> Result<Shared<Task>, Error> {
         let engine = &self.0;
         for _ in 0..MAX_RACES {
             let head = engine.head(&call.place, &request.id).await?;
@@ -32,7 +37,7 @@ impl Tasks {
                     .with_metadata("taskId", request.id.as_str()));
             }
             match engine.request_cancel(&head).await {
-                Ok(()) => return engine.load(&call.place, &request.id, Want::ALL).await,
+                Ok(()) => return engine.load(&call.place, &request.id, Want::ALL, None).await,
                 Err(store::Error::StateChanged { .. }) => {}
                 Err(store::Error::Gone) => return Err(Error::task_not_found(&request.id)),
                 Err(error) => return Err(error.into()),

@@ -34,16 +34,14 @@ pub(super) struct Follow {
     /// Whether it ends when the task asks for input.
     pub(super) until_input: bool,
     /// How much history tasks in it have.
-    pub(super) history: Option<i32>,
+    pub(super) history: Option<usize>,
 }
 
 impl Tasks {
     /// Returns a task.
-    pub async fn get(&self, call: &Call, request: GetTaskRequest) -> Result<Task, Error> {
+    pub async fn get(&self, call: &Call, request: GetTaskRequest) -> Result<Shared<Task>, Error> {
         let want = Want { history: request.history_length != Some(0), ..Want::ALL };
-        let mut task = self.0.load(&call.place, &request.id, want).await?;
-        cut_history(&mut task, request.history_length);
-        Ok(task)
+        self.0.load(&call.place, &request.id, want, messages(request.history_length)).await
     }
 
     /// Tells whether the caller has this task.
@@ -56,7 +54,7 @@ impl Tasks {
         &self,
         call: &Call,
         request: ListTasksRequest,
-    ) -> Result<ListTasksResponse, Error> {
+    ) -> Result<Shared<ListTasksResponse>, Error> {
         self.list_within(&Scope::from(&call.place), request).await
     }
 
@@ -65,7 +63,7 @@ impl Tasks {
         &self,
         scope: &Scope,
         request: ListTasksRequest,
-    ) -> Result<ListTasksResponse, Error> {
+    ) -> Result<Shared<ListTasksResponse>, Error> {
         let filter = Filter {
             context: request.context_id,
             state: Some(request.status).filter(|state| *state != TaskState::Unspecified),
@@ -96,18 +94,15 @@ impl Tasks {
             Some(position) if more => paging::write(&position, scope, &filter),
             _ => String::new(),
         };
-        let mut found = Vec::with_capacity(tasks.len());
-        for loaded in tasks {
-            let mut task = loaded.fold()?.task;
-            cut_history(&mut task, request.history_length);
-            found.push(task);
-        }
-        Ok(ListTasksResponse {
-            tasks: found,
+        let history = messages(request.history_length);
+        let tasks: Result<Vec<_>, _> = tasks.iter().map(|loaded| loaded.task(history)).collect();
+        let rest = ListTasksResponse {
+            tasks: Vec::new(),
             next_page_token,
             page_size: i32::try_from(size).unwrap_or(i32::MAX),
             total_size: i32::try_from(total).unwrap_or(i32::MAX),
-        })
+        };
+        Ok(rest.with_tasks(&tasks?))
     }
 
     /// Follows a task: first the task as it is now, then what happens to it. A returning reader
@@ -145,10 +140,16 @@ impl Engine {
     }
 
     /// Reads a task of the caller's.
-    pub(super) async fn load(&self, place: &Place, id: &TaskId, want: Want) -> Result<Task, Error> {
+    pub(super) async fn load(
+        &self,
+        place: &Place,
+        id: &TaskId,
+        want: Want,
+        history: Option<usize>,
+    ) -> Result<Shared<Task>, Error> {
         let loaded = self.store.load(&Scope::from(place), id, want).await?;
         let loaded = loaded.ok_or_else(|| Error::task_not_found(id))?;
-        Ok(loaded.fold()?.task)
+        Ok(loaded.task(history)?)
     }
 
     /// Makes a stream of a task as of `from` and all that comes behind.
@@ -176,7 +177,9 @@ impl Engine {
                 let folded = loaded.fold()?;
                 (folded.seq, folded.task)
             };
-            cut_history(&mut task, follow.history);
+            if let Some(limit) = follow.history {
+                task.truncate_history(limit);
+            }
             let response = Shared::new(StreamResponse::Task(task));
             (Some(Event { seq: Some(seq.0), response }), Cursor::new(live, seq))
         };
@@ -225,10 +228,10 @@ impl Reader {
         let Entry { seq, record } = entry;
         let mut response = record.event;
         // Only these two look inside; everybody else passes the text on.
-        if seq == Seq(1) && self.follow.history.is_some() {
+        if let Some(limit) = self.follow.history.filter(|_| seq == Seq(1)) {
             if let Ok(StreamResponse::Task(task)) = response.value() {
                 let mut task = task.clone();
-                cut_history(&mut task, self.follow.history);
+                task.truncate_history(limit);
                 response = Shared::new(StreamResponse::Task(task));
             }
         } else if self.follow.until_input {
@@ -263,9 +266,7 @@ fn with_gap(mut task: Task) -> Task {
     task
 }
 
-/// Leaves at most the newest messages, as many as were asked for (A2A digest §11).
-pub(super) fn cut_history(task: &mut Task, length: Option<i32>) {
-    if let Some(length) = length {
-        task.truncate_history(usize::try_from(length).unwrap_or(0));
-    }
+/// Returns how many messages of a history were asked for; all without a number (A2A digest §11).
+pub(super) fn messages(history_length: Option<i32>) -> Option<usize> {
+    history_length.map(|length| usize::try_from(length).unwrap_or(0))
 }

@@ -423,7 +423,7 @@ impl Run {
         let create = Create {
             place: opening.place,
             batch: batch.clone(),
-            snapshot,
+            snapshot: snapshot.clone(),
             lease: (!settles).then(|| self.engine.lease()),
             key: opening.key,
             webhooks: opening.webhooks,
@@ -435,8 +435,8 @@ impl Run {
             Ok(Created::New(head)) => {
                 let entries = entries_of(batch, Seq::START);
                 let (live, _) = self.engine.at_hand.take(&head, &entries);
-                if settles {
-                    live.settle(Arc::new(self.folded.clone()));
+                if let Some(snapshot) = snapshot {
+                    live.settle(snapshot);
                 }
                 self.engine.show(&live, &entries, &head).await;
                 self.own(head, Arc::clone(&live));
@@ -478,9 +478,8 @@ impl Run {
         self.unsaved += batch.bytes();
         let due = self.unsaved >= SNAPSHOT_EVERY_BYTES.max(self.saved);
         let snapshot = (settles || due).then(|| self.folded.snapshot());
-        let saved = snapshot.as_ref().map(crate::log::Snapshot::bytes);
         let append = Append {
-            snapshot,
+            snapshot: snapshot.clone(),
             tenancy: if last { Tenancy::End } else { Tenancy::Keep },
             wake,
             ..Append::output(task, epoch, batch.clone())
@@ -496,11 +495,11 @@ impl Run {
         // It is written: from here on nothing may look like a failure.
         if after.seq != self.folded.seq {
             self.stale = true;
-        } else if let Some(saved) = saved {
-            (self.saved, self.unsaved) = (saved, 0);
-        }
-        if settles && !self.stale {
-            live.settle(Arc::new(self.folded.clone()));
+        } else if let Some(snapshot) = snapshot {
+            (self.saved, self.unsaved) = (snapshot.bytes(), 0);
+            if settles {
+                live.settle(snapshot);
+            }
         }
         let entries = renumber(entries_of(batch, before), after.seq);
         self.engine.show(&live, &entries, &after).await;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use nuncio_protocol::{
-    json,
+    json::{self, Shared},
     task::{Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus},
 };
 
@@ -149,6 +149,41 @@ impl Snapshot {
         Ok(Folded { seq: self.seq, task })
     }
 
+    /// Returns the task with at most so many messages of its history. It is not looked into
+    /// unless these have to be counted.
+    pub fn task(&self, history: Option<usize>) -> Result<Shared<Task>, SpoiltLog> {
+        match history {
+            None => Ok(Shared::from_json(self.text())),
+            Some(0) => {
+                let without = Self { history: Bytes::new(), ..self.clone() };
+                Ok(Shared::from_json(without.text()))
+            }
+            Some(limit) => {
+                let mut task = self.read()?.task;
+                task.truncate_history(limit);
+                Ok(Shared::new(task))
+            }
+        }
+    }
+
+    /// Puts the text of the task together from those of its pieces, unread.
+    pub fn text(&self) -> Bytes {
+        // A piece that holds nothing is left out, as everywhere.
+        let is_some = |piece: &Bytes| piece.len() > b"[]".len();
+        let mut text = Vec::with_capacity(self.bytes() + 32);
+        text.extend_from_slice(self.task.strip_suffix(b"}").unwrap_or(&self.task));
+        if is_some(&self.artifacts) {
+            text.extend_from_slice(br#","artifacts":"#);
+            text.extend_from_slice(&self.artifacts);
+        }
+        if is_some(&self.history) {
+            text.extend_from_slice(br#","history":"#);
+            text.extend_from_slice(&self.history);
+        }
+        text.push(b'}');
+        text.into()
+    }
+
     /// Returns the size of all text in it.
     pub fn bytes(&self) -> usize {
         self.task.len() + self.history.len() + self.artifacts.len()
@@ -177,7 +212,7 @@ fn extend(artifact: &mut Artifact, chunk: &Artifact) {
 mod tests {
     use nuncio_protocol::{
         ids::{ArtifactId, ContextId, TaskId},
-        json::{Object, Raw, Shared},
+        json::{Object, Raw},
         message::{Message, Part},
         state::TaskState,
         time::Timestamp,
@@ -340,6 +375,26 @@ mod tests {
             let snapshot = Folded::from_log(None, before).unwrap().snapshot();
             assert_eq!(snapshot.seq, Seq(place as u64));
             assert_eq!(Folded::from_log(Some(&snapshot), after), Ok(whole.clone()));
+        }
+    }
+
+    #[test]
+    fn the_text_of_a_snapshot_is_the_task() {
+        let entries = story(|batch| {
+            put(batch, artifact("a", &["1"]), false, true);
+            batch.status(TaskState::Completed, Some(Message::agent("}")), moment(1)).unwrap();
+        });
+        for place in 1..=entries.len() {
+            let mut folded = Folded::from_log(None, &entries[..place]).unwrap();
+            let check = |task: &Task| {
+                let snapshot = Folded { seq: Seq(1), task: task.clone() }.snapshot();
+                assert_eq!(json::from_slice::<Task>(&snapshot.text()).as_ref(), Ok(task));
+            };
+            check(&folded.task);
+            folded.task.metadata = Some(Object::from_members([("by", Raw::string("us"))]));
+            check(&folded.task);
+            folded.task.history.clear();
+            check(&folded.task);
         }
     }
 

@@ -1,4 +1,10 @@
-use nuncio_protocol::{ids::ContextId, ids::TaskId, state::TaskState, time::Timestamp};
+use nuncio_protocol::{
+    ids::{ContextId, TaskId},
+    json::Shared,
+    state::TaskState,
+    task::Task,
+    time::Timestamp,
+};
 
 use super::{Head, TaskRef};
 use crate::log::{Entry, Folded, Seq, Snapshot, SpoiltLog};
@@ -41,6 +47,26 @@ impl Loaded {
     /// Tells whether the log no longer reaches back to the place that was asked for.
     pub fn is_gap(&self) -> bool {
         self.snapshot.is_none() && self.entries.is_empty()
+    }
+
+    /// Returns the task with at most so many messages of its history. It is not looked into if
+    /// a snapshot says all.
+    pub fn task(&self, history: Option<usize>) -> Result<Shared<Task>, SpoiltLog> {
+        if let Some(snapshot) = self.snapshot.as_ref().filter(|_| self.entries.is_empty()) {
+            let mut wanted = snapshot.clone();
+            if !self.want.history {
+                wanted.history.clear();
+            }
+            if !self.want.artifacts {
+                wanted.artifacts.clear();
+            }
+            return wanted.task(history);
+        }
+        let mut task = self.fold()?.task;
+        if let Some(limit) = history {
+            task.truncate_history(limit);
+        }
+        Ok(Shared::new(task))
     }
 
     /// Returns the task, without the parts that were not asked for.

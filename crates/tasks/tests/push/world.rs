@@ -170,7 +170,8 @@ pub(crate) async fn open(
         return_immediately: true,
         ..SendMessageConfiguration::default()
     });
-    tasks.send(call, request).await.expect("the message is fine").id
+    let task = tasks.send(call, request).await.expect("the message is fine");
+    task.value().expect("a task").id.clone()
 }
 
 pub(crate) async fn say(tasks: &Tasks, task: &TaskId, text: &str) {
