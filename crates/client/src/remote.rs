@@ -8,6 +8,7 @@ use nuncio_net::Client;
 use nuncio_protocol::{
     card::AgentCard,
     error::{Error as ProtocolError, ErrorKind},
+    json::Shared,
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -16,7 +17,7 @@ use nuncio_protocol::{
         SubscribeToTaskRequest,
     },
     push::TaskPushNotificationConfig,
-    service::{A2aService, Answer, CallContext, Events},
+    service::{A2aService, Answer, Answered, CallContext, Events},
     task::{SendMessageResponse, Task},
 };
 use tokio::time::{Instant, sleep};
@@ -74,7 +75,7 @@ impl Remote {
     }
 
     /// Makes a call that is answered once.
-    pub async fn call(&self, ctx: CallContext, request: Request) -> Result<Response, Error> {
+    pub async fn call(&self, ctx: CallContext, request: Request) -> Result<Answered, Error> {
         match self.open(&ctx, request, None).await? {
             Opened::Answer(response) => Ok(response),
             Opened::Frames(_) => Err(Error::Peer(unexpected())),
@@ -175,7 +176,7 @@ impl Remote {
         &self,
         ctx: CallContext,
         request: Request,
-        pick: fn(Response) -> Option<T>,
+        pick: fn(Answered) -> Option<T>,
     ) -> Result<T, ProtocolError> {
         let response = self.call(ctx, request).await?;
         pick(response).ok_or_else(unexpected)
@@ -218,8 +219,17 @@ fn unexpected() -> ProtocolError {
 /// Picks the answer of one operation.
 macro_rules! pick {
     ($variant:ident) => {
-        |response| match response {
-            Response::$variant(answer) => Some(answer),
+        |answered| match answered {
+            Answered::$variant(answer) => Some(answer),
+            _ => None,
+        }
+    };
+    (Other($variant:ident)) => {
+        |answered| match answered {
+            Answered::Other(response) => match *response {
+                Response::$variant(answer) => Some(answer),
+                _ => None,
+            },
             _ => None,
         }
     };
@@ -230,7 +240,7 @@ impl A2aService for Remote {
         &self,
         ctx: CallContext,
         request: SendMessageRequest,
-    ) -> Answer<'_, SendMessageResponse> {
+    ) -> Answer<'_, Shared<SendMessageResponse>> {
         Box::pin(self.answer(ctx, Request::SendMessage(request), pick!(SendMessage)))
     }
 
@@ -242,7 +252,7 @@ impl A2aService for Remote {
         Box::pin(self.events(ctx, Request::SendStreamingMessage(request)))
     }
 
-    fn get_task(&self, ctx: CallContext, request: GetTaskRequest) -> Answer<'_, Task> {
+    fn get_task(&self, ctx: CallContext, request: GetTaskRequest) -> Answer<'_, Shared<Task>> {
         Box::pin(self.answer(ctx, Request::GetTask(request), pick!(Task)))
     }
 
@@ -250,11 +260,15 @@ impl A2aService for Remote {
         &self,
         ctx: CallContext,
         request: ListTasksRequest,
-    ) -> Answer<'_, ListTasksResponse> {
+    ) -> Answer<'_, Shared<ListTasksResponse>> {
         Box::pin(self.answer(ctx, Request::ListTasks(request), pick!(Tasks)))
     }
 
-    fn cancel_task(&self, ctx: CallContext, request: CancelTaskRequest) -> Answer<'_, Task> {
+    fn cancel_task(
+        &self,
+        ctx: CallContext,
+        request: CancelTaskRequest,
+    ) -> Answer<'_, Shared<Task>> {
         Box::pin(self.answer(ctx, Request::CancelTask(request), pick!(Task)))
     }
 
@@ -272,7 +286,7 @@ impl A2aService for Remote {
         request: TaskPushNotificationConfig,
     ) -> Answer<'_, TaskPushNotificationConfig> {
         let request = Request::CreateTaskPushNotificationConfig(request);
-        Box::pin(self.answer(ctx, request, pick!(PushConfig)))
+        Box::pin(self.answer(ctx, request, pick!(Other(PushConfig))))
     }
 
     fn get_push_config(
@@ -281,7 +295,7 @@ impl A2aService for Remote {
         request: GetTaskPushNotificationConfigRequest,
     ) -> Answer<'_, TaskPushNotificationConfig> {
         let request = Request::GetTaskPushNotificationConfig(request);
-        Box::pin(self.answer(ctx, request, pick!(PushConfig)))
+        Box::pin(self.answer(ctx, request, pick!(Other(PushConfig))))
     }
 
     fn list_push_configs(
@@ -290,7 +304,7 @@ impl A2aService for Remote {
         request: ListTaskPushNotificationConfigsRequest,
     ) -> Answer<'_, ListTaskPushNotificationConfigsResponse> {
         let request = Request::ListTaskPushNotificationConfigs(request);
-        Box::pin(self.answer(ctx, request, pick!(PushConfigs)))
+        Box::pin(self.answer(ctx, request, pick!(Other(PushConfigs))))
     }
 
     fn delete_push_config(
@@ -299,11 +313,10 @@ impl A2aService for Remote {
         request: DeleteTaskPushNotificationConfigRequest,
     ) -> Answer<'_, ()> {
         let request = Request::DeleteTaskPushNotificationConfig(request);
-        Box::pin(
-            self.answer(ctx, request, |response| {
-                matches!(response, Response::Deleted).then_some(())
-            }),
-        )
+        Box::pin(self.answer(ctx, request, |answered| match answered {
+            Answered::Other(response) => matches!(*response, Response::Deleted).then_some(()),
+            _ => None,
+        }))
     }
 
     fn get_extended_card(
@@ -311,6 +324,6 @@ impl A2aService for Remote {
         ctx: CallContext,
         request: GetExtendedAgentCardRequest,
     ) -> Answer<'_, AgentCard> {
-        Box::pin(self.answer(ctx, Request::GetExtendedAgentCard(request), pick!(Card)))
+        Box::pin(self.answer(ctx, Request::GetExtendedAgentCard(request), pick!(Other(Card))))
     }
 }

@@ -22,8 +22,8 @@ use nuncio_protocol::{
     error::ErrorKind,
     ids::{ContextId, TaskId},
     json::Shared,
-    operation::{GetTaskRequest, Request, Response, SubscribeToTaskRequest},
-    service::{CallContext, Event},
+    operation::{GetTaskRequest, Request, SubscribeToTaskRequest},
+    service::{Answered, CallContext, Event},
     task::{StreamResponse, Task},
 };
 use tokio::time::{Instant, sleep, timeout};
@@ -296,8 +296,11 @@ impl Follower {
             }
             Err(error) => return Err(error),
         };
-        let Response::Task(task) = response else { return Err(last) };
-        self.catch_up(&task);
+        let Answered::Task(task) = response else { return Err(last) };
+        match task.value() {
+            Ok(task) => self.catch_up(task),
+            Err(_) => return Err(last),
+        }
         match self.standing {
             Standing::Over | Standing::Interrupted => self.has_ended = true,
             // The peer says that it cannot be followed, and that it goes on: ask again.

@@ -21,7 +21,9 @@ use nuncio_protocol::{
     dialect::WireForm,
     error::Error as ProtocolError,
     http::HttpForm,
+    json::Shared,
     operation::{Operation, Request, Response},
+    service::Answered,
     wire::JsonRpcForm,
 };
 
@@ -86,9 +88,8 @@ enum Written {
 
 /// What came back.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "moved once")]
 pub(crate) enum Opened {
-    Answer(Response),
+    Answer(Answered),
     Frames(Frames),
 }
 
@@ -202,6 +203,27 @@ impl std::fmt::Debug for Wire {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Wire").field("interface", &self.interface).finish_non_exhaustive()
     }
+}
+
+/// Shares an answer that was read.
+fn answered(response: Response) -> Answered {
+    match response {
+        Response::SendMessage(answer) => Answered::SendMessage(Shared::new(answer)),
+        Response::Task(task) => Answered::Task(Shared::new(task)),
+        Response::Tasks(page) => Answered::Tasks(Shared::new(page)),
+        other => Answered::Other(Box::new(other)),
+    }
+}
+
+/// Shares an answer in the form of 1.0 without reading it, if it is one that can be passed on
+/// so. The text must be JSON.
+fn unread(operation: Operation, text: Bytes) -> Option<Answered> {
+    Some(match operation {
+        Operation::SendMessage => Answered::SendMessage(Shared::from_json(text)),
+        Operation::GetTask | Operation::CancelTask => Answered::Task(Shared::from_json(text)),
+        Operation::ListTasks => Answered::Tasks(Shared::from_json(text)),
+        _ => return None,
+    })
 }
 
 /// Tells whether a form is A2A itself, of whatever version, and no dialect.

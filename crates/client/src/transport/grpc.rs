@@ -30,6 +30,7 @@ use tower_service::Service;
 use super::{
     Frame, Frames, Limits, Opened, Wire,
     answer::{Document, check_redirect},
+    answered,
     frames::is_resumable,
 };
 use crate::error::Error;
@@ -150,7 +151,7 @@ impl Asked {
                 streaming!(asked, client.subscribe_to_task(request), false, Frames::v1)
             }
         };
-        Ok(Opened::Answer(response))
+        Ok(Opened::Answer(answered(response)))
     }
 
     async fn call_v03(
@@ -198,7 +199,7 @@ impl Asked {
                     streaming!(asked, client.task_subscription(request), true, Frames::v03)
                 }
             };
-        Ok(Opened::Answer(response))
+        Ok(Opened::Answer(answered(response)))
     }
 
     /// Writes a request, if the version can say it.

@@ -8,12 +8,13 @@ use nuncio_protocol::{
     error::{Error as ProtocolError, ErrorKind},
     json::{self, Shared, read_with},
     jsonrpc::Id,
-    operation::{Operation, Request, Response},
+    operation::{Operation, Request},
+    service::Answered,
     task::StreamResponse,
     wire::JsonRpcForm,
 };
 
-use super::{answer::Document, is_official};
+use super::{answer::Document, answered, is_official, unread};
 use crate::error::Error;
 
 /// Writes a request.
@@ -32,11 +33,14 @@ pub(super) fn read(
     operation: Operation,
     id: u64,
     document: &Document,
-) -> Result<Response, Error> {
+) -> Result<Answered, Error> {
     let text = document.text()?;
     if wire == WireForm::Opportunity {
         // Its envelope is its own.
-        return form.read_reply(operation, text).map_err(|error| unread(document, error, false));
+        return form
+            .read_reply(operation, text)
+            .map(answered)
+            .map_err(|error| refused(document, error, false));
     }
     let envelope = match read_with(text, |reader| Envelope::read(reader)) {
         Ok(envelope) => envelope,
@@ -56,17 +60,25 @@ pub(super) fn read(
         }
         Envelope { result, .. } if is_official(wire) => {
             let result = result.unwrap_or("null");
+            if wire == WireForm::V1 {
+                let text = document.body.slice_ref(result.as_bytes());
+                if let Some(answer) = unread(operation, text) {
+                    return Ok(answer);
+                }
+            }
             read_with(result, |reader| form.read_response(operation, reader))
+                .map(answered)
                 .map_err(|error| document.not_a2a(&error.to_string()))
         }
         Envelope { .. } => {
-            form.read_reply(operation, text).map_err(|error| unread(document, error, true))
+            let read = form.read_reply(operation, text);
+            read.map(answered).map_err(|error| refused(document, error, true))
         }
     }
 }
 
 /// Tells what a peer says from what is wrong with how it says it.
-fn unread(document: &Document, error: ProtocolError, is_result: bool) -> Error {
+fn refused(document: &Document, error: ProtocolError, is_result: bool) -> Error {
     if is_result || is_bad_answer(&error) {
         document.unreadable(error.message())
     } else {

@@ -7,11 +7,12 @@ use nuncio_protocol::{
     dialect::WireForm,
     http::{HttpForm, HttpTarget},
     json::{self, Shared},
-    operation::{Operation, Response},
+    operation::Operation,
+    service::Answered,
     task::StreamResponse,
 };
 
-use super::{Written, answer::Document, jsonrpc::is_bad_answer};
+use super::{Written, answer::Document, answered, jsonrpc::is_bad_answer, unread};
 use crate::error::Error;
 
 /// Writes a request.
@@ -39,11 +40,22 @@ pub(super) fn read(
     wire: WireForm,
     operation: Operation,
     document: &Document,
-) -> Result<Response, Error> {
-    let _ = wire;
+) -> Result<Answered, Error> {
+    if wire == WireForm::V1Http && document.status.is_success() {
+        // Checked for its syntax, so that it can be passed on.
+        let checked = json::read_with(document.text()?, |reader| {
+            reader.expect(json::Kind::Object)?;
+            reader.skip()
+        });
+        if checked.is_ok()
+            && let Some(answer) = unread(operation, document.body.clone())
+        {
+            return Ok(answer);
+        }
+    }
     let status = document.status.as_u16();
     match form.read_reply(operation, status, &document.body) {
-        Ok(response) => Ok(response),
+        Ok(response) => Ok(answered(response)),
         Err(error) if document.status.is_success() && is_bad_answer(&error) => {
             Err(document.not_a2a(error.message()))
         }
