@@ -1,6 +1,7 @@
 //! The HTTP client: one [`Client`] serves any number of callers and errands.
 
 mod body;
+mod clocks;
 mod connect;
 mod identity;
 mod request;
@@ -15,10 +16,7 @@ use hyper_util::{
     client::legacy::{self, connect::capture_connection},
     rt::{TokioExecutor, TokioTimer},
 };
-use tokio::{
-    sync::Semaphore,
-    time::{Instant, timeout, timeout_at},
-};
+use tokio::sync::Semaphore;
 
 pub use self::{
     body::Body,
@@ -28,7 +26,7 @@ pub use self::{
     response::{Response, ResponseBody},
     tls::InvalidRoots,
 };
-use self::{connect::Connector, tls::Tls};
+use self::{clocks::Clocks, connect::Connector, tls::Tls};
 use crate::{
     egress::{CheckedUrl, Errand, Guard},
     error::{Clock, Error},
@@ -130,44 +128,16 @@ impl Client {
         ] {
             inner.headers_mut().remove(name);
         }
-        let deadline = timeouts.whole.and_then(|whole| Instant::now().checked_add(whole));
         let lane = self.lane(url.errand(), protocol);
-        let exchange = self.exchange(lane, inner, timeouts.first_byte, url.host_text());
-        let answer = match deadline {
-            Some(deadline) => timeout_at(deadline, exchange).await.map_err(|_| Error::Timeout {
-                clock: Clock::Whole,
-                limit: timeouts.whole.unwrap_or_default(),
-            })?,
-            None => exchange.await,
-        }?;
-        Ok(Response::new(answer, url.host_text(), timeouts, deadline))
-    }
-
-    async fn exchange(
-        &self,
-        lane: &Lane,
-        mut request: http::Request<Body>,
-        first_byte: Duration,
-        host: &str,
-    ) -> Result<http::Response<hyper::body::Incoming>, Error> {
-        let mut connection = capture_connection(&mut request);
-        let mut answer = pin!(lane.pool.request(request));
         let limit = self.shared.connection_limit;
-        let answered = tokio::select! {
-            biased;
-            answered = &mut answer => Some(answered),
-            _ = connection.wait_for_connection_metadata() => None,
-            () = tokio::time::sleep(limit) => {
-                return Err(Error::Timeout { clock: Clock::Connect, limit });
-            }
-        };
-        let answered = match answered {
-            Some(answered) => answered,
-            None => timeout(first_byte, answer)
-                .await
-                .map_err(|_| Error::Timeout { clock: Clock::FirstByte, limit: first_byte })?,
-        };
-        answered.map_err(|error| in_our_words(error, host))
+        let mut clocks = Clocks::start(Clock::Connect, limit, timeouts.whole);
+        let answer = exchange(lane, inner, timeouts.first_byte, &mut clocks).await;
+        let answer = answer.map_err(|failed| match failed {
+            Failed::Late(error) => error,
+            Failed::Http(error) => in_our_words(error, url.host_text()),
+        })?;
+        clocks.turn_to(Clock::Idle, timeouts.idle);
+        Ok(Response::new(answer, url, clocks))
     }
 
     fn lane(&self, errand: Errand, protocol: Protocol) -> &Lane {
@@ -277,6 +247,35 @@ impl Builder {
             .http2_keep_alive_interval(Duration::from_secs(30))
             .http2_keep_alive_timeout(Duration::from_secs(10))
             .build(connector)
+    }
+}
+
+/// Why there is no head of an answer.
+enum Failed {
+    /// A clock ran out.
+    Late(Error),
+    Http(legacy::Error),
+}
+
+async fn exchange(
+    lane: &Lane,
+    mut request: http::Request<Body>,
+    first_byte: Duration,
+    clocks: &mut Clocks,
+) -> Result<http::Response<hyper::body::Incoming>, Failed> {
+    let mut connection = capture_connection(&mut request);
+    let mut answer = pin!(lane.pool.request(request));
+    tokio::select! {
+        biased;
+        answered = &mut answer => return answered.map_err(Failed::Http),
+        _ = connection.wait_for_connection_metadata() => {}
+        error = clocks.run_out() => return Err(Failed::Late(error)),
+    }
+    clocks.turn_to(Clock::FirstByte, first_byte);
+    tokio::select! {
+        biased;
+        answered = answer => answered.map_err(Failed::Http),
+        error = clocks.run_out() => Err(Failed::Late(error)),
     }
 }
 
