@@ -262,11 +262,12 @@ impl From<Error> for ProtocolError {
                 clock: Clock::FirstByte | Clock::Idle | Clock::Whole,
                 ..
             }) => Self::new(ErrorKind::Timeout, text),
-            Error::Net(_) | Error::Unproven(_) | Error::Cut { .. } => {
-                Self::new(ErrorKind::Unavailable, text).with_reason(reason::AGENT_UNAVAILABLE)
-            }
-            // Where the agent is, is nothing that a caller could mend.
-            Error::Refused(_) | Error::NoInterface { .. } => {
+            // Where the agent is and how it is reached is nothing that a caller could mend.
+            Error::Net(_)
+            | Error::Unproven(_)
+            | Error::Cut { .. }
+            | Error::Refused(_)
+            | Error::NoInterface { .. } => {
                 Self::new(ErrorKind::Unavailable, text).with_reason(reason::AGENT_UNAVAILABLE)
             }
             Error::NotA2a { .. }

@@ -114,7 +114,8 @@ fn is_refusal(error: &Error) -> bool {
 /// so that those who failed together do not come back together.
 pub(crate) fn pause(first: Duration, attempts: u32, random: u32) -> Duration {
     let whole = first.saturating_mul(1 << attempts.saturating_sub(1).min(16));
-    whole - whole.mul_f64(f64::from(random % 1000) / 2000.0)
+    let share = f64::from(random % 1000) / 2000.0;
+    whole.saturating_sub(whole.mul_f64(share))
 }
 
 /// Returns a number that nobody can foresee.

@@ -136,7 +136,8 @@ impl Follower {
             let Some(frames) = &mut self.frames else {
                 // Rare and large: not every stream is to carry it.
                 if let Err(error) = Box::pin(self.resume()).await {
-                    return self.fail(error);
+                    self.stop();
+                    return Some(Err(error));
                 }
                 continue;
             };
@@ -151,9 +152,15 @@ impl Follower {
                 Some(Ok(frame)) => match self.take(frame) {
                     Ok(Some(event)) => return Some(Ok(event)),
                     Ok(None) => {}
-                    Err(error) => return self.fail(error),
+                    Err(error) => {
+                        self.stop();
+                        return Some(Err(error));
+                    }
                 },
-                Some(Err(error)) if !is_break(&error) => return self.fail(error),
+                Some(Err(error)) if !is_break(&error) => {
+                    self.stop();
+                    return Some(Err(error));
+                }
                 Some(Err(error)) => self.break_off(error),
                 None => {
                     let frame = frames.number();
@@ -169,10 +176,9 @@ impl Follower {
         }
     }
 
-    fn fail(&mut self, error: Error) -> Option<Result<Event, Error>> {
+    fn stop(&mut self) {
         self.has_ended = true;
         self.frames = None;
-        Some(Err(error))
     }
 
     fn break_off(&mut self, error: Error) {

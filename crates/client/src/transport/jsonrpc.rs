@@ -42,7 +42,7 @@ pub(super) fn read(
             .map(answered)
             .map_err(|error| refused(document, error, false));
     }
-    let envelope = match read_with(text, |reader| Envelope::read(reader)) {
+    let envelope = match read_with(text, Envelope::read) {
         Ok(envelope) => envelope,
         Err(error) => return Err(document.unreadable(&error.to_string())),
     };
@@ -108,8 +108,7 @@ pub(super) fn read_frame(
             Err(error) => Err(Error::Peer(error)),
         };
     }
-    let envelope = read_with(text, |reader| Envelope::read(reader))
-        .map_err(|error| malformed(error.to_string()))?;
+    let envelope = read_with(text, Envelope::read).map_err(|error| malformed(error.to_string()))?;
     envelope.check_id(wire, id)?;
     match (envelope.error, envelope.result) {
         (Some(error), _) => match read_with(error, |reader| form.read_error(reader)) {
