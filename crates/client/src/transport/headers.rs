@@ -27,6 +27,8 @@ const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 /// How an opportunity agent knows its own, and how long we wait, in milliseconds (O-07).
 const CAPABILITY_VERSION: HeaderName = HeaderName::from_static("a2a-protocol-version");
 const REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("a2a-request-timeout");
+/// The same for gRPC, with a unit.
+const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 /// How long we wait, in seconds, for molecules (MD-30).
 const TIMEOUT: HeaderName = HeaderName::from_static("x-timeout");
 
@@ -120,6 +122,11 @@ fn say_deadline(headers: &mut HeaderMap, ctx: &CallContext, form: WireForm) {
         (WireForm::Molecule, Some(left)) => {
             // 0 would be for ever.
             headers.insert(TIMEOUT, HeaderValue::from(left.as_secs().max(1)));
+        }
+        (WireForm::V1Grpc | WireForm::V03Grpc, Some(left)) => {
+            // Eight digits are all it may have.
+            let millis = left.as_millis().min(99_999_999);
+            put(headers, GRPC_TIMEOUT, &format!("{millis}m"));
         }
         _ => {}
     }

@@ -42,12 +42,8 @@ pub(super) fn read(
     document: &Document,
 ) -> Result<Answered, Error> {
     if wire == WireForm::V1Http && document.status.is_success() {
-        // Checked for its syntax, so that it can be passed on.
-        let checked = json::read_with(document.text()?, |reader| {
-            reader.expect(json::Kind::Object)?;
-            reader.skip()
-        });
-        if checked.is_ok()
+        // Its syntax is checked by that, so that it can be passed on.
+        if has_member(&document.body, &["error"]) == Some(false)
             && let Some(answer) = unread(operation, document.body.clone())
         {
             return Ok(answer);
@@ -57,7 +53,11 @@ pub(super) fn read(
     match form.read_reply(operation, status, &document.body) {
         Ok(response) => Ok(answered(response)),
         Err(error) if document.status.is_success() && is_bad_answer(&error) => {
-            Err(document.not_a2a(error.message()))
+            // Some peers answer 200 whatever they say; the errors of streams look the same.
+            match json::text(&document.body).map(|text| form.read_frame(text)) {
+                Ok(Err(said)) if !is_bad_answer(&said) => Err(document.peer(said)),
+                _ => Err(document.not_a2a(error.message())),
+            }
         }
         // The status alone made an error of a body that says nothing.
         Err(error) if !document.status.is_success() && !says_error(&document.body) => {
@@ -68,17 +68,22 @@ pub(super) fn read(
 }
 
 /// Tells whether a body says what is wrong, in any of the forms in which peers do.
-pub(super) fn says_error(body: &[u8]) -> bool {
+fn says_error(body: &[u8]) -> bool {
+    has_member(body, &["error", "message", "code", "detail"]) == Some(true)
+}
+
+/// Tells whether a body is an object with one of these members; `None` if it is none at all.
+fn has_member(body: &[u8], keys: &[&str]) -> Option<bool> {
     let mut found = false;
     let read = json::text(body).and_then(|text| {
         json::read_with(text, |reader| {
             reader.members(|reader, key| {
-                found |= matches!(&*key, "error" | "message" | "code" | "detail");
+                found |= keys.contains(&&*key);
                 reader.skip()
             })
         })
     });
-    read.is_ok() && found
+    read.is_ok().then_some(found)
 }
 
 /// Reads the data of one frame.

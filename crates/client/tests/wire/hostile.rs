@@ -237,6 +237,22 @@ async fn what_the_status_tells_is_not_lost_behind_a_general_code() {
 }
 
 #[tokio::test]
+async fn an_error_that_comes_with_200_is_the_peers_error_all_the_same() {
+    let google = r#"{"error":{"code":404,"status":"NOT_FOUND","message":"no task t"}}"#;
+    let legacy = r#"{"code":-32001,"message":"no task t"}"#;
+    for (form, body) in
+        [(WireForm::V1Http, google), (WireForm::V03Http, google), (WireForm::V03Http, legacy)]
+    {
+        let act = Act::Say(answer("200 OK", "application/json", body));
+        let error = called(form, act, options()).await.unwrap_err();
+        let peer = error.peer().unwrap_or_else(|| panic!("{}: {error:?}", form.name()));
+        assert_eq!((peer.kind(), peer.message()), (ErrorKind::TaskNotFound, "no task t"));
+    }
+    let error = called(WireForm::V1, Act::Say(error(-32001, "no task t")), options()).await;
+    assert!(matches!(error, Err(Error::Peer(_))), "{error:?}");
+}
+
+#[tokio::test]
 async fn redirects_are_named_and_not_followed() {
     let elsewhere = Peer::start([Act::Say(result(TASK))]).await;
     for status in ["301 Moved Permanently", "307 Temporary Redirect", "308 Permanent Redirect"] {

@@ -6,7 +6,7 @@ use nuncio_client::{Error, Options, Remote};
 use nuncio_protocol::{
     card::AgentCard,
     dialect::WireForm,
-    error::ErrorKind,
+    error::{Error as ProtocolError, ErrorKind},
     ids::{PushConfigId, TaskId},
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
@@ -21,7 +21,8 @@ use nuncio_protocol::{
 };
 
 use crate::support::{
-    FORMS, Served, begin, nobody, patiently, remote, remote_with, rest, script, send, value,
+    FORMS, Served, begin, counted, nobody, patiently, pieces, remote, remote_with, rest, script,
+    send, value,
 };
 
 async fn answer(remote: &Remote, request: Request) -> Result<Response, Error> {
@@ -77,7 +78,7 @@ fn check(response: &Response, task: &TaskId, config: &PushConfigId, name: &str) 
         }
         Response::Task(found) => assert_eq!(&found.id, task, "{name}"),
         Response::Tasks(page) => {
-            assert!(page.tasks.iter().any(|found| &found.id == task), "{name}")
+            assert!(page.tasks.iter().any(|found| &found.id == task), "{name}");
         }
         Response::PushConfig(found) => assert_eq!(found.id.as_ref(), Some(config), "{name}"),
         Response::PushConfigs(page) => {
@@ -94,8 +95,8 @@ async fn every_operation_is_answered_on_every_binding_in_both_versions() {
     let extended = AgentCard::builder("script").description("more").build();
     let (key, record) = ApiKey::generate("ann");
     let gatekeeper = Gatekeeper::builder().api_keys(ApiKeys::from_iter([record])).build();
-    let server = script().gatekeeper(gatekeeper.unwrap()).extended_card(extended);
-    let served = Served::start(server).await;
+    let agent = script().gatekeeper(gatekeeper.unwrap()).extended_card(extended);
+    let served = Served::start(agent).await;
     for form in FORMS {
         let mut options = Options::default();
         options.headers.insert("x-api-key", key.to_string().parse().unwrap());
@@ -133,8 +134,7 @@ async fn streams_come_whole_on_every_binding_in_both_versions() {
         let request = Request::SendStreamingMessage(send("count:20"));
         let events = remote.stream(nobody(), request).await.unwrap();
         let events = rest(events).await.unwrap_or_else(|error| panic!("{}: {error}", form.name()));
-        let expected: String = (0..20).map(|index| format!("{index} ")).collect();
-        assert_eq!(crate::support::pieces(&events), expected, "{}", form.name());
+        assert_eq!(pieces(&events), counted(20), "{}", form.name());
         assert!(value(events.last().unwrap()).is_last(), "{}", form.name());
         // Numbers where they mean something, without a gap.
         let numbers: Vec<u64> = events.iter().filter_map(|event| event.seq).collect();
@@ -183,7 +183,7 @@ async fn h_18_errors_of_the_peer_keep_their_kind_on_every_binding() {
             Err(error) => error,
         };
         assert_eq!(
-            error.peer().map(|peer| peer.kind()),
+            error.peer().map(ProtocolError::kind),
             Some(ErrorKind::TaskNotFound),
             "{error:?}"
         );

@@ -13,7 +13,8 @@ use tokio::{
 use crate::{
     scripted::{Act, Peer, begun, done, error, frame, piece, result, stream, task_with},
     support::{
-        FORMS, Served, nobody, patiently, pieces, remote, remote_with, rest, script, send, value,
+        FORMS, Served, counted, nobody, patiently, pieces, remote, remote_with, rest, script, send,
+        value,
     },
 };
 
@@ -74,9 +75,8 @@ async fn a_task_that_ended_meanwhile_is_asked_for() {
 #[tokio::test]
 async fn numbers_of_a_peer_that_does_not_resume_are_sent_and_not_believed() {
     let numbered = |events: &[String]| {
-        let events: String =
-            events.iter().map(|event| format!("id: 1700000000\n{}", frame(event))).collect();
-        format!("{}{events}", stream(&[]))
+        let events = events.iter().map(|event| format!("id: 1700000000\n{}", frame(event)));
+        stream(&[]) + &events.collect::<Vec<_>>().concat()
     };
     let now = format!(r#"{{"task":{}}}"#, task_with(&["1", "2"], "WORKING"));
     let acts =
@@ -89,8 +89,8 @@ async fn numbers_of_a_peer_that_does_not_resume_are_sent_and_not_believed() {
 #[tokio::test]
 async fn where_the_peer_resumes_its_numbers_are_enough() {
     let resumable = |events: &[(u64, String)]| {
-        let events: String =
-            events.iter().map(|(id, event)| format!("id: {id}\n{}", frame(event))).collect();
+        let events = events.iter().map(|(id, event)| format!("id: {id}\n{}", frame(event)));
+        let events = events.collect::<Vec<_>>().concat();
         let extension = "\r\na2a-extensions: urn:nuncio:extension:resume:v1\r\n\r\n";
         format!("{}{events}", stream(&[]).replace("\r\n\r\n", extension))
     };
@@ -199,7 +199,7 @@ async fn carry(caller: TcpStream, server: TcpStream, mut left: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn r03_however_a_stream_is_cut_each_piece_comes_once() {
     let served = Served::start(script()).await;
-    let expected: String = (0..200).map(|index| format!("{index} ")).collect();
+    let expected = counted(200);
     for form in FORMS {
         for cut in [1500, 2001, 3333, 7000] {
             let address = proxy(served.address, vec![cut, 2000, 5000]).await;

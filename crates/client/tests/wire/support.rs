@@ -138,6 +138,11 @@ pub(crate) fn value(event: &Event) -> &StreamResponse {
     event.response.value().expect("it has been read before")
 }
 
+/// What `count:N` gives.
+pub(crate) fn counted(count: u32) -> String {
+    (0..count).map(|index| index.to_string() + " ").collect()
+}
+
 fn said(part: &Part) -> Option<&str> {
     match &part.content {
         Content::Text(text) => Some(text),

@@ -50,7 +50,9 @@ fn apply(task: &mut Task, event: &StreamResponse) {
 
 fn missed(before: &[StreamResponse], now: &Task) -> Vec<StreamResponse> {
     let mut seen = Seen::default();
-    before.iter().for_each(|event| seen.add(event));
+    for event in before {
+        seen.add(event);
+    }
     seen.missed(now, None)
 }
 
@@ -118,7 +120,9 @@ proptest! {
         cut in any::<prop::sample::Index>(),
     ) {
         let mut now = task();
-        events.iter().for_each(|event| apply(&mut now, event));
+        for event in &events {
+            apply(&mut now, event);
+        }
         let cut = cut.index(events.len() + 1);
         let mut reader = task();
         let mut seen = Seen::default();
