@@ -103,7 +103,7 @@ pub enum Error {
         last: Box<Self>,
     },
     /// The stream ended before the task did.
-    #[error("the stream ended in the middle of frame {frame}")]
+    #[error("the stream ended before frame {frame} was complete")]
     Cut {
         /// The frame that is missing or not complete, counted from 1.
         frame: u64,

@@ -163,13 +163,13 @@ impl Follower {
                 }
                 Some(Err(error)) => self.break_off(error),
                 None => {
-                    let frame = frames.number();
-                    self.hint = frames.retry();
                     // A server that stops says when to come back; others end where they may.
-                    if self.standing == Standing::Interrupted && self.hint.is_none() {
-                        self.has_ended = true;
+                    if self.standing == Standing::Interrupted && frames.parting().is_none() {
+                        self.stop();
                         return None;
                     }
+                    // What came last was no frame.
+                    let frame = frames.number() - 1;
                     self.break_off(Error::Cut { frame });
                 }
             }
@@ -182,7 +182,7 @@ impl Follower {
     }
 
     fn break_off(&mut self, error: Error) {
-        self.frames = None;
+        self.hint = self.frames.take().and_then(|frames| frames.retry());
         self.broken = Some(error);
     }
 
@@ -190,7 +190,7 @@ impl Follower {
     fn take(&mut self, frame: Frame) -> Result<Option<Event>, Error> {
         let Frame { id, response } = frame;
         let value = response.value().map_err(|error| Error::StreamMalformed {
-            frame: self.frames.as_ref().map_or(0, Frames::number).saturating_sub(1),
+            frame: self.frames.as_ref().map_or(1, Frames::number) - 1,
             cause: error.to_string(),
         })?;
         if std::mem::take(&mut self.is_fresh)
@@ -207,6 +207,8 @@ impl Follower {
             }
         }
         self.learn(value);
+        // Who promises numbers and gives none is not believed.
+        self.is_resumable &= id.is_some();
         if !self.is_resumable {
             self.seen.add(value);
         }

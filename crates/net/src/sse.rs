@@ -107,7 +107,8 @@ pub struct Decoder {
     /// How many events are complete.
     events: u64,
     next: Unfinished,
-    retry: Option<Duration>,
+    /// The last `retry:`, and the event before which it came.
+    retry: Option<(Duration, u64)>,
     failure: Option<TooLong>,
 }
 
@@ -167,8 +168,14 @@ impl Decoder {
 
     /// Returns how long the peer wants its readers to wait before they come back, if it has
     /// said so.
-    pub const fn retry(&self) -> Option<Duration> {
-        self.retry
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry.map(|(delay, _)| delay)
+    }
+
+    /// Returns the same if the peer has said so after the last event: it takes its leave then,
+    /// and wants its readers back.
+    pub fn parting(&self) -> Option<Duration> {
+        self.retry.filter(|(_, frame)| *frame == self.frame()).map(|(delay, _)| delay)
     }
 
     /// Tells whether an event, or a line, has begun and not ended: a stream that ends here was
@@ -202,7 +209,7 @@ impl Decoder {
                 // An identifier with a NUL is none (HTML §9.2.6).
                 Field::Id(value) if !value.contains(&0) => self.next.id = Some(value),
                 Field::Event(value) => self.next.name = Some(value),
-                Field::Retry(delay) => self.retry = Some(delay),
+                Field::Retry(delay) => self.retry = Some((delay, self.frame())),
                 Field::Id(_) | Field::Other => {}
             }
         }

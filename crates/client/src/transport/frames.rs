@@ -38,6 +38,8 @@ pub(crate) struct Frame {
 #[derive(Debug)]
 pub(crate) struct Frames {
     source: Source,
+    /// How many frames have come.
+    count: u64,
     /// Whether the ids of its frames are numbers behind which it can be resumed.
     pub(crate) is_resumable: bool,
 }
@@ -66,7 +68,7 @@ pub(super) async fn open(
             body: Box::new(response.into_body()),
             decoder: Box::new(Decoder::new(limits.stream)),
         };
-        return Ok(Frames { source, is_resumable });
+        return Ok(Frames { source, count: 0, is_resumable });
     }
     // It can only be an error; an answer is not what was asked for.
     let document = Document::read(response, limits.answer).await?;
@@ -95,15 +97,22 @@ pub(super) fn is_resumable(headers: &HeaderMap) -> bool {
 
 impl Frames {
     pub(super) fn v1(messages: Streaming<v1::StreamResponse>) -> Self {
-        Self { source: Source::V1(Box::new(messages)), is_resumable: false }
+        Self { source: Source::V1(Box::new(messages)), count: 0, is_resumable: false }
     }
 
     pub(super) fn v03(messages: Streaming<v03::StreamResponse>) -> Self {
-        Self { source: Source::V03(Box::new(messages)), is_resumable: false }
+        Self { source: Source::V03(Box::new(messages)), count: 0, is_resumable: false }
     }
 
     /// Returns the next event, `None` at an orderly end.
     pub(crate) async fn next(&mut self) -> Option<Result<Frame, Error>> {
+        let frame = self.read().await;
+        self.count += 1;
+        frame
+    }
+
+    async fn read(&mut self) -> Option<Result<Frame, Error>> {
+        let number = self.number();
         match &mut self.source {
             Source::Events { wire, id, body, decoder } => {
                 let event = match next_event(body, decoder).await {
@@ -115,17 +124,16 @@ impl Frames {
             }
             Source::V1(messages) => {
                 let next = messages.message().await;
-                next.transpose().map(|next| grpc::frame(next, false))
+                next.transpose().map(|next| grpc::frame(next, number, false))
             }
             Source::V03(messages) => {
                 let next = messages.message().await;
-                next.transpose().map(|next| grpc::frame(next, true))
+                next.transpose().map(|next| grpc::frame(next, number, true))
             }
         }
     }
 
-    /// Returns how long the peer wants its readers to wait before they come back: servers that
-    /// stop say so.
+    /// Returns how long the peer wants its readers to wait before they come back.
     pub(crate) fn retry(&self) -> Option<Duration> {
         match &self.source {
             Source::Events { decoder, .. } => decoder.retry(),
@@ -133,12 +141,17 @@ impl Frames {
         }
     }
 
-    /// Returns the number of the frame that comes next, counted from 1.
-    pub(crate) fn number(&self) -> u64 {
+    /// Returns the same if it has said so after its last event.
+    pub(crate) fn parting(&self) -> Option<Duration> {
         match &self.source {
-            Source::Events { decoder, .. } => decoder.frame(),
-            Source::V1(_) | Source::V03(_) => 0,
+            Source::Events { decoder, .. } => decoder.parting(),
+            Source::V1(_) | Source::V03(_) => None,
         }
+    }
+
+    /// Returns the number of the frame that comes next, counted from 1.
+    pub(crate) const fn number(&self) -> u64 {
+        self.count + 1
     }
 }
 

@@ -31,7 +31,6 @@ use super::{
     Frame, Frames, Limits, Opened, Wire,
     answer::{Document, check_redirect},
     answered,
-    frames::is_resumable,
 };
 use crate::error::Error;
 
@@ -99,10 +98,8 @@ macro_rules! streaming {
         let message = $asked.write($request)?;
         let answer = $client.$method(message).await;
         let answer = answer.map_err(|status| failed(&status, $asked.limit, $legacy))?;
-        let (metadata, messages, _) = answer.into_parts();
-        let mut frames = $frames(messages);
-        frames.is_resumable = is_resumable(&metadata.into_headers());
-        return Ok(Opened::Frames(frames));
+        // Messages have no numbers, so nobody can say behind which one to go on.
+        return Ok(Opened::Frames($frames(answer.into_inner())));
     }};
 }
 
@@ -243,14 +240,18 @@ fn read<P, M: TryFrom<P, Error = json::Error>>(message: P) -> Result<M, Failure>
 }
 
 /// Reads a message of a stream.
-pub(super) fn frame<P>(next: Result<P, Status>, is_legacy: bool) -> Result<Frame, Error>
+pub(super) fn frame<P>(
+    next: Result<P, Status>,
+    number: u64,
+    is_legacy: bool,
+) -> Result<Frame, Error>
 where
     StreamResponse: TryFrom<P, Error = json::Error>,
 {
     let message = next.map_err(|status| error(&status, 0, is_legacy))?;
     match StreamResponse::try_from(message) {
         Ok(event) => Ok(Frame { id: None, response: Shared::new(event) }),
-        Err(error) => Err(Error::StreamMalformed { frame: 0, cause: error.to_string() }),
+        Err(error) => Err(Error::StreamMalformed { frame: number, cause: error.to_string() }),
     }
 }
 

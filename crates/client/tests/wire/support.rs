@@ -28,7 +28,7 @@ pub(crate) const FORMS: [WireForm; 6] = [
 ];
 
 /// Does what the text of a message says: `hold` works until it is cancelled, `ask` asks,
-/// `count:N` gives a file in N pieces; everything else is said back.
+/// `count:N` gives a file in N pieces, `drip:N` gives them slowly; everything else is said back.
 pub(crate) struct Script;
 
 impl Agent for Script {
@@ -40,13 +40,16 @@ impl Agent for Script {
                 std::future::pending().await
             }
             ("ask", _) => Ok(output.ask("which one?").await?),
-            ("count", count) => {
+            ("count" | "drip", count) => {
                 let count: u32 = count.parse().map_err(|_| Failure::new("count:N"))?;
                 for index in 0..count {
                     let id = ArtifactId::parse("count")?;
                     let artifact = Artifact::new(id, vec![Part::text(format!("{index} "))]);
                     let last = index + 1 == count;
                     output.put(artifact, Chunk { append: index > 0, last }).await?;
+                    if text.starts_with("drip") {
+                        tokio::time::sleep(Duration::from_millis(1)).await;
+                    }
                 }
                 Ok(())
             }

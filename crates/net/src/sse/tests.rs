@@ -87,6 +87,17 @@ fn fields_belong_to_their_own_event() {
 }
 
 #[test]
+fn who_takes_leave_is_told_from_who_only_says_when_to_come_back() {
+    let mut decoder = Decoder::new(Limits::default());
+    decoder.push("retry: 5\ndata: a\n\n".into());
+    assert!(decoder.next_event().unwrap().is_some());
+    assert_eq!((decoder.retry(), decoder.parting()), (Some(Duration::from_millis(5)), None));
+    decoder.push("retry: 9\n: the server stops\n\n".into());
+    assert_eq!(decoder.next_event(), Ok(None));
+    assert_eq!(decoder.parting(), Some(Duration::from_millis(9)));
+}
+
+#[test]
 fn one_line_of_data_is_not_copied() {
     let piece = Bytes::from_static(b"data: {\"some\":\"text\"}\n\n");
     let mut decoder = Decoder::new(Limits::default());
