@@ -1,7 +1,9 @@
 //! The HTTP client: one [`Client`] serves any number of callers and errands.
 
 mod body;
+mod clocks;
 mod connect;
+mod identity;
 mod request;
 mod response;
 mod stream;
@@ -14,18 +16,19 @@ use hyper_util::{
     client::legacy::{self, connect::capture_connection},
     rt::{TokioExecutor, TokioTimer},
 };
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::sync::Semaphore;
 
 pub use self::{
     body::Body,
     connect::{Dialer, TcpDialer},
-    request::{Request, Timeouts},
+    identity::{Identity, InvalidIdentity},
+    request::{Protocol, Request, Timeouts},
     response::{Response, ResponseBody},
     tls::InvalidRoots,
 };
-use self::{connect::Connector, tls::Tls};
+use self::{clocks::Clocks, connect::Connector, tls::Tls};
 use crate::{
-    egress::{Errand, Guard},
+    egress::{CheckedUrl, Errand, Guard},
     error::{Clock, Error},
 };
 
@@ -44,12 +47,14 @@ struct Shared {
     /// How long a request may wait for its connection: the connector's own clocks are
     /// sharper, this one bounds what the pool adds.
     connection_limit: Duration,
+    tls: Arc<Tls>,
     lanes: Vec<Lane>,
 }
 
-/// The connections of one errand.
+/// The connections of one errand that speak one protocol.
 struct Lane {
     errand: Errand,
+    protocol: Protocol,
     pool: legacy::Client<Connector, Body>,
 }
 
@@ -98,13 +103,20 @@ impl Client {
         &self.shared.guard
     }
 
+    /// Shows a certificate from now on, on the errand of a URL and at its origin, if the server
+    /// there asks for one. An origin has one identity on an errand, the one named last;
+    /// connections that are open keep the one they were opened with.
+    pub fn identify(&self, url: &CheckedUrl, identity: Identity) {
+        self.shared.tls.identify(url, identity);
+    }
+
     /// Sends a request and waits for the head of its answer, whatever the status.
     ///
     /// The URL is checked again when a connection to its host is opened; one that is open
     /// was opened for the same errand, scheme, host and port. A redirect is an answer like
     /// any other. Dropping the future breaks off the exchange.
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
-        let Request { url, mut inner, timeouts } = request;
+        let Request { url, mut inner, timeouts, protocol } = request;
         let timeouts = timeouts.unwrap_or(self.shared.timeouts);
         // Framing and routing are ours: a header that says otherwise could smuggle a request.
         for name in [
@@ -116,49 +128,23 @@ impl Client {
         ] {
             inner.headers_mut().remove(name);
         }
-        let deadline = timeouts.whole.and_then(|whole| Instant::now().checked_add(whole));
-        let lane = self.lane(url.errand());
-        let exchange = self.exchange(lane, inner, timeouts.first_byte, url.host_text());
-        let answer = match deadline {
-            Some(deadline) => timeout_at(deadline, exchange).await.map_err(|_| Error::Timeout {
-                clock: Clock::Whole,
-                limit: timeouts.whole.unwrap_or_default(),
-            })?,
-            None => exchange.await,
-        }?;
-        Ok(Response::new(answer, url.host_text(), timeouts, deadline))
-    }
-
-    async fn exchange(
-        &self,
-        lane: &Lane,
-        mut request: http::Request<Body>,
-        first_byte: Duration,
-        host: &str,
-    ) -> Result<http::Response<hyper::body::Incoming>, Error> {
-        let mut connection = capture_connection(&mut request);
-        let mut answer = pin!(lane.pool.request(request));
+        let lane = self.lane(url.errand(), protocol);
         let limit = self.shared.connection_limit;
-        let answered = tokio::select! {
-            biased;
-            answered = &mut answer => Some(answered),
-            _ = connection.wait_for_connection_metadata() => None,
-            () = tokio::time::sleep(limit) => {
-                return Err(Error::Timeout { clock: Clock::Connect, limit });
-            }
-        };
-        let answered = match answered {
-            Some(answered) => answered,
-            None => timeout(first_byte, answer)
-                .await
-                .map_err(|_| Error::Timeout { clock: Clock::FirstByte, limit: first_byte })?,
-        };
-        answered.map_err(|error| in_our_words(error, host))
+        let mut clocks = Clocks::start(Clock::Connect, limit, timeouts.whole);
+        let answer = exchange(lane, inner, timeouts.first_byte, &mut clocks).await;
+        let answer = answer.map_err(|failed| match failed {
+            Failed::Late(error) => error,
+            Failed::Http(error) => in_our_words(error, url.host_text()),
+        })?;
+        clocks.turn_to(Clock::Idle, timeouts.idle);
+        Ok(Response::new(answer, url, clocks))
     }
 
-    fn lane(&self, errand: Errand) -> &Lane {
-        let lanes = &self.shared.lanes;
-        lanes.iter().find(|lane| lane.errand == errand).expect("there is a lane for every errand")
+    fn lane(&self, errand: Errand, protocol: Protocol) -> &Lane {
+        let mut lanes = self.shared.lanes.iter();
+        lanes
+            .find(|lane| lane.errand == errand && lane.protocol == protocol)
+            .expect("there is a lane for every errand and protocol")
     }
 }
 
@@ -215,19 +201,24 @@ impl Builder {
 
     fn build_with(self, tls: Tls) -> Client {
         let tls = Arc::new(tls);
-        let lane = |errand| {
-            let connector = Connector::new(connect::Options {
-                guard: self.guard.clone(),
-                dialer: Arc::clone(&self.dialer),
-                tls: Arc::clone(&tls),
-                errand,
-                limit: self.connect_limit,
-                connections: self.connections,
-            });
-            Lane { errand, pool: self.pool(connector) }
+        let lanes = |errand| {
+            let permits = Arc::new(Semaphore::new(self.connections.min(Semaphore::MAX_PERMITS)));
+            Protocol::ALL.map(|protocol| {
+                let options = connect::Options {
+                    guard: self.guard.clone(),
+                    dialer: Arc::clone(&self.dialer),
+                    tls: Arc::clone(&tls),
+                    errand,
+                    protocol,
+                    limit: self.connect_limit,
+                    connections: self.connections,
+                };
+                let connector = Connector::new(options, Arc::clone(&permits));
+                Lane { errand, protocol, pool: self.pool(connector, protocol) }
+            })
         };
         let shared = Shared {
-            lanes: Errand::all().map(lane).collect(),
+            lanes: Errand::all().flat_map(lanes).collect(),
             timeouts: self.timeouts,
             // The connect limit counts twice: waiting for a place among the connections, then
             // opening one.
@@ -237,12 +228,14 @@ impl Builder {
                 .saturating_add(self.connect_limit)
                 .saturating_add(self.connect_limit),
             guard: self.guard,
+            tls,
         };
         Client { shared: Arc::new(shared) }
     }
 
-    fn pool(&self, connector: Connector) -> legacy::Client<Connector, Body> {
+    fn pool(&self, connector: Connector, protocol: Protocol) -> legacy::Client<Connector, Body> {
         legacy::Client::builder(TokioExecutor::new())
+            .http2_only(protocol == Protocol::Http2)
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(self.idle_limit)
@@ -254,6 +247,35 @@ impl Builder {
             .http2_keep_alive_interval(Duration::from_secs(30))
             .http2_keep_alive_timeout(Duration::from_secs(10))
             .build(connector)
+    }
+}
+
+/// Why there is no head of an answer.
+enum Failed {
+    /// A clock ran out.
+    Late(Error),
+    Http(legacy::Error),
+}
+
+async fn exchange(
+    lane: &Lane,
+    mut request: http::Request<Body>,
+    first_byte: Duration,
+    clocks: &mut Clocks,
+) -> Result<http::Response<hyper::body::Incoming>, Failed> {
+    let mut connection = capture_connection(&mut request);
+    let mut answer = pin!(lane.pool.request(request));
+    tokio::select! {
+        biased;
+        answered = &mut answer => return answered.map_err(Failed::Http),
+        _ = connection.wait_for_connection_metadata() => {}
+        error = clocks.run_out() => return Err(Failed::Late(error)),
+    }
+    clocks.turn_to(Clock::FirstByte, first_byte);
+    tokio::select! {
+        biased;
+        answered = answer => answered.map_err(Failed::Http),
+        error = clocks.run_out() => Err(Failed::Late(error)),
     }
 }
 

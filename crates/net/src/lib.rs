@@ -60,8 +60,9 @@ pub mod client;
 pub mod egress;
 mod error;
 mod secret;
+pub mod sse;
 
-pub use client::{Body, Client, Request, Response, Timeouts};
+pub use client::{Body, Client, Identity, Protocol, Request, Response, Timeouts};
 pub use egress::{CheckedUrl, Errand, Guard, Policy, Purpose, Refused, Trust};
 pub use error::{Clock, Code, Error};
 pub use secret::Secret;

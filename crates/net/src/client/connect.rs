@@ -22,6 +22,7 @@ use tokio::{
 use tower_service::Service;
 
 use super::{
+    Protocol,
     stream::{Stream, Transport},
     tls::Tls,
 };
@@ -48,7 +49,7 @@ impl Dialer for TcpDialer {
     }
 }
 
-/// Opens the connections of one errand.
+/// Opens the connections of one errand that speak one protocol.
 #[derive(Clone)]
 pub(super) struct Connector {
     options: Arc<Options>,
@@ -60,6 +61,7 @@ pub(super) struct Options {
     pub(super) dialer: Arc<dyn Dialer>,
     pub(super) tls: Arc<Tls>,
     pub(super) errand: Errand,
+    pub(super) protocol: Protocol,
     pub(super) limit: Duration,
     pub(super) connections: usize,
 }
@@ -68,32 +70,31 @@ pub(super) struct Options {
 const HEAD_START: Duration = Duration::from_millis(250);
 
 impl Connector {
-    pub(super) fn new(options: Options) -> Self {
-        let permits = Arc::new(Semaphore::new(options.connections.min(Semaphore::MAX_PERMITS)));
+    /// The permits are those of the errand, whatever the protocol.
+    pub(super) fn new(options: Options, permits: Arc<Semaphore>) -> Self {
         Self { options: Arc::new(options), permits }
     }
 
     async fn connect(self, uri: Uri) -> Result<Stream, Error> {
-        let Options { guard, dialer, tls, errand, limit, connections } = &*self.options;
+        let Options { guard, dialer, tls, errand, protocol, limit, connections } = &*self.options;
         let url = guard.check_url(&uri.to_string(), *errand)?;
         let addresses = guard.addresses(&url).await?;
         let permit = timeout(*limit, Arc::clone(&self.permits).acquire_owned()).await;
         let Ok(Ok(permit)) = permit else { return Err(Error::Busy { limit: *connections }) };
         let host = url.host_text();
-        let open = async {
-            let tcp = dial_any(&**dialer, &addresses).await.map_err(|source| Error::Connect {
-                host: host.to_owned(),
-                source: source.into(),
-            })?;
-            if !url.is_https() {
-                return Ok(Transport::Plain(TokioIo::new(tcp)));
-            }
-            let secured = tls
-                .secure(host, tcp)
-                .await
-                .map_err(|source| Error::Tls { host: host.to_owned(), source: source.into() })?;
-            Ok::<_, Error>(Transport::Tls(Box::new(TokioIo::new(secured))))
-        };
+        let open =
+            async {
+                let tcp = dial_any(&**dialer, &addresses).await.map_err(|source| {
+                    Error::Connect { host: host.to_owned(), source: source.into() }
+                })?;
+                if !url.is_https() {
+                    return Ok(Transport::Plain(TokioIo::new(tcp)));
+                }
+                let secured = tls.secure(&url, *protocol, tcp).await.map_err(|source| {
+                    Error::Tls { host: host.to_owned(), source: source.into() }
+                })?;
+                Ok::<_, Error>(Transport::Tls(Box::new(TokioIo::new(secured))))
+            };
         let transport = timeout(*limit, open)
             .await
             .map_err(|_| Error::Timeout { clock: Clock::Connect, limit: *limit })??;

@@ -15,6 +15,21 @@ pub struct Request {
     pub(super) url: CheckedUrl,
     pub(super) inner: http::Request<Body>,
     pub(super) timeouts: Option<Timeouts>,
+    pub(super) protocol: Protocol,
+}
+
+/// What is spoken on a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// HTTP/1.1, or HTTP/2 where a server chooses it in the TLS handshake.
+    #[default]
+    Any,
+    /// HTTP/2 and nothing else: over http without asking first, as gRPC does.
+    Http2,
+}
+
+impl Protocol {
+    pub(super) const ALL: [Self; 2] = [Self::Any, Self::Http2];
 }
 
 /// The clocks of one call. Connecting has its own in the client.
@@ -32,7 +47,7 @@ impl Request {
         let mut inner = http::Request::new(body.into());
         *inner.method_mut() = method;
         *inner.uri_mut() = url.uri().clone();
-        Self { url: url.clone(), inner, timeouts: None }
+        Self { url: url.clone(), inner, timeouts: None, protocol: Protocol::Any }
     }
 
     /// Makes a GET request.
@@ -55,6 +70,18 @@ impl Request {
     /// the client's and not sent.
     pub fn headers_mut(&mut self) -> &mut HeaderMap {
         self.inner.headers_mut()
+    }
+
+    /// Sets the body.
+    pub fn body(mut self, body: impl Into<Body>) -> Self {
+        *self.inner.body_mut() = body.into();
+        self
+    }
+
+    /// Sets what is spoken.
+    pub fn protocol(mut self, protocol: Protocol) -> Self {
+        self.protocol = protocol;
+        self
     }
 
     /// Sets the clocks of this call in place of the client's.

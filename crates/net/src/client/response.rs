@@ -6,16 +6,14 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode, Version};
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
-use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-use super::Timeouts;
-use crate::error::{Clock, Error};
+use super::clocks::Clocks;
+use crate::{egress::CheckedUrl, error::Error};
 
 /// An answer whose body is still to be read.
 #[derive(Debug)]
@@ -25,38 +23,14 @@ pub struct Response(http::Response<ResponseBody>);
 /// The body of an answer, as it arrives. Ends with an error when a clock runs out.
 pub struct ResponseBody {
     body: Incoming,
-    host: String,
-    /// `None` when the body may take as long as it likes.
-    whole: Option<Timer>,
-    idle: Timer,
+    url: CheckedUrl,
+    clocks: Clocks,
     has_ended: bool,
 }
 
-struct Timer {
-    clock: Clock,
-    limit: Duration,
-    sleep: Pin<Box<Sleep>>,
-}
-
 impl Response {
-    pub(super) fn new(
-        answer: http::Response<Incoming>,
-        host: &str,
-        timeouts: Timeouts,
-        deadline: Option<Instant>,
-    ) -> Self {
-        let whole = deadline.zip(timeouts.whole).map(|(deadline, limit)| Timer {
-            clock: Clock::Whole,
-            limit,
-            sleep: Box::pin(sleep_until(deadline)),
-        });
-        let idle = Timer {
-            clock: Clock::Idle,
-            limit: timeouts.idle,
-            sleep: Box::pin(sleep(timeouts.idle)),
-        };
-        let host = host.to_owned();
-        Self(answer.map(|body| ResponseBody { body, host, whole, idle, has_ended: false }))
+    pub(super) fn new(answer: http::Response<Incoming>, url: CheckedUrl, clocks: Clocks) -> Self {
+        Self(answer.map(|body| ResponseBody { body, url, clocks, has_ended: false }))
     }
 
     /// Returns the status. Redirects are among them: nothing is followed.
@@ -143,24 +117,17 @@ impl hyper::body::Body for ResponseBody {
         if this.has_ended {
             return Poll::Ready(None);
         }
-        // Asked first: a body that trickles is always ready.
-        if let Some(whole) = &mut this.whole
-            && let Poll::Ready(error) = whole.poll(cx)
-        {
-            this.has_ended = true;
-            return Poll::Ready(Some(Err(error)));
-        }
         let polled = match Pin::new(&mut this.body).poll_frame(cx) {
-            Poll::Ready(Some(Ok(frame))) => {
-                this.idle.restart();
-                return Poll::Ready(Some(Ok(frame)));
-            }
+            Poll::Ready(Some(Ok(frame))) => match this.clocks.go_on() {
+                Ok(()) => return Poll::Ready(Some(Ok(frame))),
+                Err(error) => Some(Err(error)),
+            },
             Poll::Ready(Some(Err(error))) => {
-                let host = this.host.clone();
+                let host = this.url.host_text().to_owned();
                 Some(Err(Error::Http { host, source: Arc::new(error) }))
             }
             Poll::Ready(None) => None,
-            Poll::Pending => Some(Err(ready!(this.idle.poll(cx)))),
+            Poll::Pending => Some(Err(ready!(this.clocks.poll(cx)))),
         };
         this.has_ended = true;
         Poll::Ready(polled)
@@ -177,19 +144,6 @@ impl hyper::body::Body for ResponseBody {
 
 impl fmt::Debug for ResponseBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseBody").field("host", &self.host).finish_non_exhaustive()
-    }
-}
-
-impl Timer {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
-        ready!(self.sleep.as_mut().poll(cx));
-        Poll::Ready(Error::Timeout { clock: self.clock, limit: self.limit })
-    }
-
-    fn restart(&mut self) {
-        if let Some(end) = Instant::now().checked_add(self.limit) {
-            self.sleep.as_mut().reset(end);
-        }
+        f.debug_struct("ResponseBody").field("url", &self.url).finish_non_exhaustive()
     }
 }

@@ -1,18 +1,22 @@
-//! Whom to believe.
+//! Whom to believe, and whom to be.
 
 use std::{
     io,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use rustls::{
     ClientConfig,
     crypto::aws_lc_rs,
     pki_types::{CertificateDer, ServerName, pem::PemObject as _},
+    sign::SingleCertAndKey,
 };
 use rustls_platform_verifier::Verifier;
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use super::{Identity, Protocol};
+use crate::egress::{CheckedUrl, Errand};
 
 /// Secures connections. Certificates are verified as the platform does.
 ///
@@ -23,7 +27,19 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 /// to start.
 pub(super) struct Tls {
     roots: Vec<CertificateDer<'static>>,
-    connector: OnceLock<Result<TlsConnector, rustls::Error>>,
+    verifier: OnceLock<Result<Arc<Verifier>, rustls::Error>>,
+    /// Who we are to nobody in particular, for each protocol.
+    strangers: [OnceLock<Result<TlsConnector, rustls::Error>>; 2],
+    /// Who we are at some origins. Few, and looked at only when a connection is opened.
+    identities: Mutex<Vec<(Origin, Identity)>>,
+}
+
+/// Where an identity is shown, and for what.
+#[derive(Debug, PartialEq, Eq)]
+struct Origin {
+    host: String,
+    port: u16,
+    errand: Errand,
 }
 
 /// An extra root is not a certificate in PEM.
@@ -33,26 +49,87 @@ pub struct InvalidRoots(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 impl Tls {
     pub(super) fn new(roots: Vec<CertificateDer<'static>>) -> Self {
-        Self { roots, connector: OnceLock::new() }
+        Self {
+            roots,
+            verifier: OnceLock::new(),
+            strangers: Default::default(),
+            identities: Mutex::default(),
+        }
     }
 
-    fn connector(&self) -> Result<&TlsConnector, rustls::Error> {
-        let connector = self.connector.get_or_init(|| {
-            config(self.roots.clone()).map(|config| TlsConnector::from(Arc::new(config)))
-        });
-        connector.as_ref().map_err(Clone::clone)
+    /// Shows an identity at the origin of a URL from now on, on its errand.
+    pub(super) fn identify(&self, url: &CheckedUrl, identity: Identity) {
+        let origin = Origin::of(url);
+        let mut identities = self.identities.lock().unwrap_or_else(PoisonError::into_inner);
+        identities.retain(|(known, _)| *known != origin);
+        identities.push((origin, identity));
     }
 
     /// Shakes hands with a server that must prove to be the host of the URL.
     pub(super) async fn secure(
         &self,
-        host: &str,
+        url: &CheckedUrl,
+        protocol: Protocol,
         tcp: TcpStream,
     ) -> io::Result<TlsStream<TcpStream>> {
-        let connector = self.connector().map_err(io::Error::other)?;
+        let connector = self.connector(url, protocol).map_err(io::Error::other)?;
+        let host = url.host_text();
         let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
         let name = ServerName::try_from(address.unwrap_or(host)).map_err(io::Error::other)?;
         connector.connect(name.to_owned(), tcp).await
+    }
+
+    fn connector(
+        &self,
+        url: &CheckedUrl,
+        protocol: Protocol,
+    ) -> Result<TlsConnector, rustls::Error> {
+        let origin = Origin::of(url);
+        let identity = {
+            let identities = self.identities.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = identities.iter().find(|(known, _)| *known == origin);
+            found.map(|(_, identity)| identity.clone())
+        };
+        if identity.is_some() {
+            // Made anew for each connection: sessions are then never resumed under another
+            // identity.
+            return self.config(protocol, identity);
+        }
+        let stranger = &self.strangers[protocol as usize];
+        stranger.get_or_init(|| self.config(protocol, None)).clone()
+    }
+
+    fn config(
+        &self,
+        protocol: Protocol,
+        identity: Option<Identity>,
+    ) -> Result<TlsConnector, rustls::Error> {
+        // Named here because the process default is anybody's to set, or missing.
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let verifier = self.verifier.get_or_init(|| {
+            Verifier::new_with_extra_roots(self.roots.clone(), Arc::clone(&provider)).map(Arc::new)
+        });
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier.clone()?);
+        let mut config = match identity {
+            None => builder.with_no_client_auth(),
+            Some(Identity(key)) => {
+                builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(key)))
+            }
+        };
+        config.alpn_protocols = match protocol {
+            Protocol::Any => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+            Protocol::Http2 => vec![b"h2".to_vec()],
+        };
+        Ok(TlsConnector::from(Arc::new(config)))
+    }
+}
+
+impl Origin {
+    fn of(url: &CheckedUrl) -> Self {
+        Self { host: url.host_text().to_owned(), port: url.port(), errand: url.errand() }
     }
 }
 
@@ -73,17 +150,4 @@ pub(super) fn read_roots(files: &[Vec<u8>]) -> Result<Vec<CertificateDer<'static
         }
     }
     Ok(roots)
-}
-
-fn config(roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, rustls::Error> {
-    // Named here because the process default is anybody's to set, or missing.
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&provider))?;
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
 }

@@ -1,6 +1,6 @@
 //! The one reading of a URL, for the check and for the connection alike.
 
-use std::{fmt, net::IpAddr};
+use std::{fmt, net::IpAddr, sync::Arc};
 
 use ::url::{Host as ParsedHost, Url};
 use http::Uri;
@@ -9,12 +9,15 @@ use super::{Errand, Refused};
 
 const LONGEST_URL: usize = 8192;
 
-/// A URL that a guard let pass for an errand.
+/// A URL that a guard let pass for an errand. Cheap to clone.
 ///
 /// Only such a URL can be sent to. The text may hold secrets, so `Debug` shows no more than
 /// scheme, host and port.
 #[derive(Clone, PartialEq, Eq)]
-pub struct CheckedUrl {
+pub struct CheckedUrl(Arc<Parts>);
+
+#[derive(PartialEq, Eq)]
+struct Parts {
     url: Url,
     uri: Uri,
     host: Host,
@@ -36,35 +39,69 @@ pub(super) enum Host {
 impl CheckedUrl {
     /// Returns the URL in its one canonical spelling.
     pub fn as_str(&self) -> &str {
-        self.url.as_str()
+        self.0.url.as_str()
     }
 
     /// Returns the host as the URL names it: a name in ASCII, or an address.
     pub fn host_text(&self) -> &str {
-        self.url.host_str().unwrap_or_default()
+        self.0.url.host_str().unwrap_or_default()
     }
 
     /// Returns the port, the scheme's own if the URL names none.
-    pub const fn port(&self) -> u16 {
-        self.port
+    pub fn port(&self) -> u16 {
+        self.0.port
     }
 
     /// Tells whether the URL is an https one.
     pub fn is_https(&self) -> bool {
-        self.url.scheme() == "https"
+        self.0.url.scheme() == "https"
     }
 
     /// Returns what the URL was checked for.
-    pub const fn errand(&self) -> Errand {
-        self.errand
+    pub fn errand(&self) -> Errand {
+        self.0.errand
     }
 
-    pub(super) const fn host(&self) -> &Host {
-        &self.host
+    /// Returns the scheme, host and port, `https://agent.example`.
+    pub fn origin(&self) -> String {
+        self.0.url.origin().ascii_serialization()
     }
 
-    pub(crate) const fn uri(&self) -> &Uri {
-        &self.uri
+    /// Returns the URL of something below this one, for the same errand: a path with its
+    /// leading slash, and maybe a query. What the URL itself has as query comes first.
+    ///
+    /// Refuses a path that would lead elsewhere, such as one with `..` in it.
+    pub fn below(&self, path: &str) -> Result<Self, Refused> {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        // The parser would climb up for these (URL §4.4), though they may be names.
+        let climbs = |segment: &str| {
+            matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..")
+        };
+        if path.split('/').any(climbs) {
+            return Err(Refused::Ambiguous { what: "a path that leads elsewhere" });
+        }
+        let mut text = self.origin();
+        text.push_str(self.0.url.path().trim_end_matches('/'));
+        text.push_str(path);
+        let queries = [self.0.url.query().unwrap_or_default(), query];
+        for (query, separator) in queries.iter().filter(|query| !query.is_empty()).zip(["?", "&"]) {
+            text.push_str(separator);
+            text.push_str(query);
+        }
+        let below = Self::parse(&text, self.0.errand)?;
+        // Invariant: one origin, so that what was checked for this URL holds for the other.
+        if below.origin() != self.origin() {
+            return Err(Refused::Ambiguous { what: "a path that leads elsewhere" });
+        }
+        Ok(below)
+    }
+
+    pub(super) fn host(&self) -> &Host {
+        &self.0.host
+    }
+
+    pub(crate) fn uri(&self) -> &Uri {
+        &self.0.uri
     }
 
     /// Reads a URL, and refuses what no policy allows and what other parsers read differently.
@@ -101,16 +138,16 @@ impl CheckedUrl {
         let port = url.port_or_known_default().filter(|port| *port != 0).ok_or(Refused::Port)?;
         let host = Host::take(&mut url)?;
         let uri = same_uri(&url)?;
-        Ok(Self { url, uri, host, port, errand })
+        Ok(Self(Arc::new(Parts { url, uri, host, port, errand })))
     }
 }
 
 impl fmt::Debug for CheckedUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let origin = format_args!("{}://{}:{}", self.url.scheme(), self.host_text(), self.port);
+        let origin = format_args!("{}://{}:{}", self.0.url.scheme(), self.host_text(), self.0.port);
         f.debug_struct("CheckedUrl")
             .field("origin", &origin)
-            .field("errand", &self.errand)
+            .field("errand", &self.0.errand)
             .finish_non_exhaustive()
     }
 }

@@ -2,9 +2,11 @@
 
 mod address;
 mod connect;
+mod corpus;
 mod exchange;
 mod name;
 mod pool;
+mod protocol;
 mod reference;
 mod spelling;
 mod support;

@@ -11,13 +11,18 @@ use http::Version;
 use http_body_util::Full;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use nuncio_net::{Client, Error, Guard, Policy, Request};
+use nuncio_net::{Client, Error, Guard, Identity, Policy, Protocol, Request};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::{ServerConfig, crypto::aws_lc_rs, pki_types::PrivateKeyDer};
+use rustls::{
+    RootCertStore, ServerConfig,
+    crypto::aws_lc_rs,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    server::WebPkiClientVerifier,
+};
 use tokio::{io::AsyncWriteExt as _, net::TcpListener};
 use tokio_rustls::TlsAcceptor;
 
-use crate::support::{PUBLIC, Recorder, Script, checked};
+use crate::support::{ADMINISTRATOR, PUBLIC, Recorder, Script, checked};
 
 struct Issuer(CertifiedIssuer<'static, KeyPair>);
 
@@ -27,6 +32,34 @@ impl Issuer {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
         Self(CertifiedIssuer::self_signed(params, key).expect("a certificate"))
+    }
+
+    /// A certificate of this name and its key, in PEM.
+    fn identity(&self, name: &str) -> (String, String) {
+        let key = KeyPair::generate().expect("a key");
+        let params = CertificateParams::new([name.to_owned()]).expect("a name");
+        let certificate = params.signed_by(&key, &self.0).expect("a certificate");
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    /// The same as [`Issuer::config`], for callers whom this issuer knows.
+    fn strict_config(&self, name: &str) -> ServerConfig {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.0.der().clone()).expect("a root");
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
+        let (chain, key) = self.identity(name);
+        let chain = CertificateDer::pem_slice_iter(chain.as_bytes()).collect::<Result<_, _>>();
+        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).expect("a key");
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_client_cert_verifier(verifier.build().expect("a root"))
+            .with_single_cert(chain.expect("a chain"), key)
+            .expect("a certificate and its key");
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config
     }
 
     fn config(&self, name: &str, protocols: &[&[u8]]) -> ServerConfig {
@@ -161,6 +194,35 @@ async fn a_server_without_tls_is_not_believed() {
     let (outcome, _stream) = tokio::join!(get(&client, "https://agent.example/"), serve);
     let error = outcome.unwrap_err();
     assert!(matches!(error, Error::Tls { .. }) && error.is_unsent(), "{error}");
+}
+
+#[tokio::test]
+async fn an_identity_is_shown_at_its_origin_on_its_errand_and_nowhere_else() {
+    let issuer = Issuer::new();
+    let server = Server::start(issuer.strict_config("agent.example")).await;
+    let client = client(&issuer, &server);
+    let url = checked(client.guard(), "https://agent.example/");
+    assert!(client.send(Request::get(&url)).await.is_err());
+    let (chain, key) = issuer.identity("us");
+    client.identify(&url, Identity::from_pem(chain.as_bytes(), key.as_bytes()).unwrap());
+    for protocol in [Protocol::Any, Protocol::Http2] {
+        let answer = client.send(Request::get(&url).protocol(protocol)).await.unwrap();
+        assert_eq!(answer.version(), Version::HTTP_2);
+    }
+    let other = client.guard().check_url("https://agent.example/", ADMINISTRATOR).unwrap();
+    assert!(client.send(Request::get(&other)).await.is_err());
+    let other = checked(client.guard(), "https://agent.example:8443/");
+    assert!(client.send(Request::get(&other)).await.is_err());
+}
+
+#[test]
+fn an_identity_is_a_chain_and_its_own_key() {
+    let (issuer, other) = (Issuer::new(), Issuer::new());
+    let ((chain, key), (_, other_key)) = (issuer.identity("us"), other.identity("us"));
+    assert!(Identity::from_pem(chain.as_bytes(), key.as_bytes()).is_ok());
+    for (chain, key) in [("", key.as_str()), (&chain, ""), (&chain, &other_key), (&key, &key)] {
+        assert!(Identity::from_pem(chain.as_bytes(), key.as_bytes()).is_err());
+    }
 }
 
 #[test]

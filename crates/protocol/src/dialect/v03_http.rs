@@ -21,7 +21,7 @@ mod error;
 mod write;
 
 #[cfg(feature = "grpc")]
-pub(crate) use error::name as error_name;
+pub(crate) use error::{kind as error_kind, name as error_name};
 
 use std::borrow::Cow;
 

@@ -104,6 +104,19 @@ impl Error {
         }
         Self::from_rpc(&rpc)
     }
+
+    /// Reads the status that ended a gRPC call of A2A 0.3: where there are no details, the name
+    /// before the message says what sort of error it is.
+    pub fn from_tonic_v03(status: &tonic::Status) -> Self {
+        let error = Self::from_tonic(status);
+        let Some((name, message)) = error.message().split_once(": ") else { return error };
+        let Some(kind) = v03_http::error_kind(name) else { return error };
+        let message = message.to_owned();
+        if !status.details().is_empty() {
+            return error.with_message(message);
+        }
+        Self::new(kind, message)
+    }
 }
 
 /// A detail, understood or not.

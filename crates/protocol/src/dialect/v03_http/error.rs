@@ -45,6 +45,11 @@ pub(crate) fn name(kind: ErrorKind) -> Option<&'static str> {
     NAMES.iter().find(|(_, named)| *named == kind).map(|(name, _)| *name)
 }
 
+/// Returns what the SDKs mean by such a name.
+pub(crate) fn kind(name: &str) -> Option<ErrorKind> {
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+}
+
 /// Returns the status that servers of 0.3 answer with.
 fn status(kind: ErrorKind) -> u16 {
     match kind {

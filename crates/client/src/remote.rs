@@ -1,0 +1,329 @@
+//! A peer that can be called like anything else.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use http::HeaderMap;
+use nuncio_net::Client;
+use nuncio_protocol::{
+    card::AgentCard,
+    error::{Error as ProtocolError, ErrorKind},
+    json::Shared,
+    operation::{
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, Request, Response, SendMessageRequest,
+        SubscribeToTaskRequest,
+    },
+    push::TaskPushNotificationConfig,
+    service::{A2aService, Answer, Answered, CallContext, Events},
+    task::{SendMessageResponse, Task},
+};
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    breaker::{Breaker, Outcome},
+    credentials::Credentials,
+    error::Error,
+    interface::Interface,
+    options::{Options, waits},
+    retry,
+    stream::Followed,
+    transport::{self, Frames, Opened, Prepared, Transport},
+};
+
+/// One interface of a peer, to be called by any number of callers at once. Cheap to clone.
+///
+/// It is an [`A2aService`], whose errors are those that a peer can see; [`Remote::call`] and
+/// [`Remote::stream`] do the same with errors that say what happened.
+#[derive(Clone, Debug)]
+pub struct Remote(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    transport: Transport,
+    credentials: Option<Arc<dyn Credentials>>,
+    breaker: Breaker,
+    options: Options,
+}
+
+/// Options of a [`Remote`].
+#[derive(Debug)]
+#[must_use]
+pub struct Builder {
+    client: Client,
+    interface: Interface,
+    credentials: Option<Arc<dyn Credentials>>,
+    options: Options,
+}
+
+impl Remote {
+    /// Calls an interface without credentials, with default options.
+    pub fn new(client: Client, interface: Interface) -> Self {
+        Self::builder(client, interface).build()
+    }
+
+    /// Sets options first.
+    pub fn builder(client: Client, interface: Interface) -> Builder {
+        Builder { client, interface, credentials: None, options: Options::default() }
+    }
+
+    /// Returns the interface that is called.
+    pub fn interface(&self) -> &Interface {
+        self.0.transport.interface()
+    }
+
+    /// Makes a call that is answered once.
+    pub async fn call(&self, ctx: CallContext, request: Request) -> Result<Answered, Error> {
+        match self.open(&ctx, request, None).await? {
+            Opened::Answer(response) => Ok(response),
+            Opened::Frames(_) => Err(Error::Peer(unexpected())),
+        }
+    }
+
+    /// Makes a call that is answered with a stream, and resumes it when it breaks off.
+    pub async fn stream(&self, ctx: CallContext, request: Request) -> Result<Followed, Error> {
+        Followed::open(self.clone(), ctx, request).await
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.options
+    }
+
+    /// Opens a stream once more, behind the event of an id.
+    pub(crate) async fn open_stream(
+        &self,
+        ctx: &CallContext,
+        request: Request,
+        last_id: Option<&[u8]>,
+    ) -> Result<Frames, Error> {
+        match self.open(ctx, request, last_id).await? {
+            Opened::Frames(frames) => Ok(frames),
+            Opened::Answer(_) => Err(Error::Peer(unexpected())),
+        }
+    }
+
+    async fn open(
+        &self,
+        ctx: &CallContext,
+        request: Request,
+        last_id: Option<&[u8]>,
+    ) -> Result<Opened, Error> {
+        let Inner { transport, options, .. } = &*self.0;
+        let waits = waits(&request);
+        let mut headers = transport::headers(ctx, transport.interface().form, request.operation());
+        headers.extend(options.headers.clone());
+        let mut prepared = transport.prepare(request, headers)?;
+        if let Some(id) = last_id.and_then(|id| http::HeaderValue::from_bytes(id).ok()) {
+            prepared.headers_mut().insert(transport::LAST_EVENT_ID, id);
+        }
+        let deadline = ctx.deadline.map(Instant::from_std);
+        let mut attempts = 0;
+        let mut may_prove_again = true;
+        loop {
+            attempts += 1;
+            let error = match self.attempt(&prepared, waits, deadline).await {
+                Ok(opened) => return Ok(opened),
+                Err(error) => error,
+            };
+            if error.is_unauthenticated() && std::mem::take(&mut may_prove_again) {
+                let credentials = self.0.credentials.as_ref();
+                if credentials.is_some_and(|credentials| credentials.refused()) {
+                    continue;
+                }
+            }
+            let operation = prepared.operation;
+            let Some(pause) = options.retries.next(operation, &error, attempts, retry::random())
+            else {
+                return Err(error);
+            };
+            // Who cannot come back in time is told now.
+            if deadline.is_some_and(|end| Instant::now() + pause >= end) {
+                return Err(error);
+            }
+            sleep(pause).await;
+        }
+    }
+
+    async fn attempt(
+        &self,
+        prepared: &Prepared,
+        waits: bool,
+        deadline: Option<Instant>,
+    ) -> Result<Opened, Error> {
+        let Inner { transport, credentials, breaker, options } = &*self.0;
+        let passage = breaker.ask().map_err(|until| Error::BreakerOpen { until })?;
+        let timeouts = options.clocks.of(prepared.operation, waits, deadline)?;
+        let proof = match credentials {
+            None => None,
+            Some(credentials) => {
+                let mut headers = HeaderMap::new();
+                credentials.prove(prepared.url(transport.interface()), &mut headers).await?;
+                Some(headers)
+            }
+        };
+        let outcome = transport.send(prepared, proof, timeouts).await;
+        passage.tell(match &outcome {
+            Err(error) if error.is_failure_of_peer() => Outcome::Failed,
+            Err(error) if error.is_unsent() => Outcome::Unknown,
+            _ => Outcome::Answered,
+        });
+        outcome
+    }
+
+    async fn answer<T>(
+        &self,
+        ctx: CallContext,
+        request: Request,
+        pick: fn(Answered) -> Option<T>,
+    ) -> Result<T, ProtocolError> {
+        let response = self.call(ctx, request).await?;
+        pick(response).ok_or_else(unexpected)
+    }
+
+    async fn events(&self, ctx: CallContext, request: Request) -> Result<Events, ProtocolError> {
+        let followed = self.stream(ctx, request).await?;
+        let events = followed.map(|event| event.map_err(ProtocolError::from));
+        Ok(Box::pin(events))
+    }
+}
+
+impl Builder {
+    /// Proves with every request who we are.
+    pub fn credentials(mut self, credentials: Arc<dyn Credentials>) -> Self {
+        self.credentials = Some(credentials);
+        self
+    }
+
+    /// Sets how the peer is called.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Makes the peer callable. Nothing is sent yet.
+    pub fn build(self) -> Remote {
+        let Self { client, interface, credentials, options } = self;
+        let transport = Transport::new(client, interface, &options.agent, options.limits);
+        let breaker = Breaker::new(options.breaker);
+        Remote(Arc::new(Inner { transport, credentials, breaker, options }))
+    }
+}
+
+/// Says that a transport answered with what was not asked for, which none does.
+fn unexpected() -> ProtocolError {
+    ProtocolError::new(ErrorKind::Internal, "the answer is not of its operation")
+}
+
+/// Picks the answer of one operation.
+macro_rules! pick {
+    ($variant:ident) => {
+        |answered| match answered {
+            Answered::$variant(answer) => Some(answer),
+            _ => None,
+        }
+    };
+    (Other($variant:ident)) => {
+        |answered| match answered {
+            Answered::Other(response) => match *response {
+                Response::$variant(answer) => Some(answer),
+                _ => None,
+            },
+            _ => None,
+        }
+    };
+}
+
+impl A2aService for Remote {
+    fn send_message(
+        &self,
+        ctx: CallContext,
+        request: SendMessageRequest,
+    ) -> Answer<'_, Shared<SendMessageResponse>> {
+        Box::pin(self.answer(ctx, Request::SendMessage(request), pick!(SendMessage)))
+    }
+
+    fn send_streaming_message(
+        &self,
+        ctx: CallContext,
+        request: SendMessageRequest,
+    ) -> Answer<'_, Events> {
+        Box::pin(self.events(ctx, Request::SendStreamingMessage(request)))
+    }
+
+    fn get_task(&self, ctx: CallContext, request: GetTaskRequest) -> Answer<'_, Shared<Task>> {
+        Box::pin(self.answer(ctx, Request::GetTask(request), pick!(Task)))
+    }
+
+    fn list_tasks(
+        &self,
+        ctx: CallContext,
+        request: ListTasksRequest,
+    ) -> Answer<'_, Shared<ListTasksResponse>> {
+        Box::pin(self.answer(ctx, Request::ListTasks(request), pick!(Tasks)))
+    }
+
+    fn cancel_task(
+        &self,
+        ctx: CallContext,
+        request: CancelTaskRequest,
+    ) -> Answer<'_, Shared<Task>> {
+        Box::pin(self.answer(ctx, Request::CancelTask(request), pick!(Task)))
+    }
+
+    fn subscribe_to_task(
+        &self,
+        ctx: CallContext,
+        request: SubscribeToTaskRequest,
+    ) -> Answer<'_, Events> {
+        Box::pin(self.events(ctx, Request::SubscribeToTask(request)))
+    }
+
+    fn create_push_config(
+        &self,
+        ctx: CallContext,
+        request: TaskPushNotificationConfig,
+    ) -> Answer<'_, TaskPushNotificationConfig> {
+        let request = Request::CreateTaskPushNotificationConfig(request);
+        Box::pin(self.answer(ctx, request, pick!(Other(PushConfig))))
+    }
+
+    fn get_push_config(
+        &self,
+        ctx: CallContext,
+        request: GetTaskPushNotificationConfigRequest,
+    ) -> Answer<'_, TaskPushNotificationConfig> {
+        let request = Request::GetTaskPushNotificationConfig(request);
+        Box::pin(self.answer(ctx, request, pick!(Other(PushConfig))))
+    }
+
+    fn list_push_configs(
+        &self,
+        ctx: CallContext,
+        request: ListTaskPushNotificationConfigsRequest,
+    ) -> Answer<'_, ListTaskPushNotificationConfigsResponse> {
+        let request = Request::ListTaskPushNotificationConfigs(request);
+        Box::pin(self.answer(ctx, request, pick!(Other(PushConfigs))))
+    }
+
+    fn delete_push_config(
+        &self,
+        ctx: CallContext,
+        request: DeleteTaskPushNotificationConfigRequest,
+    ) -> Answer<'_, ()> {
+        let request = Request::DeleteTaskPushNotificationConfig(request);
+        Box::pin(self.answer(ctx, request, |answered| match answered {
+            Answered::Other(response) => matches!(*response, Response::Deleted).then_some(()),
+            _ => None,
+        }))
+    }
+
+    fn get_extended_card(
+        &self,
+        ctx: CallContext,
+        request: GetExtendedAgentCardRequest,
+    ) -> Answer<'_, AgentCard> {
+        Box::pin(self.answer(ctx, Request::GetExtendedAgentCard(request), pick!(Other(Card))))
+    }
+}

@@ -1,0 +1,370 @@
+//! Streams that go on when a connection does not.
+//!
+//! A stream is at its end when its last event says so. One that ends earlier was cut, and is
+//! resumed: by `Last-Event-ID` where the peer numbers its events, otherwise by subscribing
+//! again, or asking for the task if it has ended, and telling the difference to what was seen.
+
+mod seen;
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_core::Stream;
+use futures_util::stream::unfold;
+use nuncio_net::{Clock, Error as NetError};
+use nuncio_protocol::{
+    error::ErrorKind,
+    ids::{ContextId, TaskId},
+    json::Shared,
+    operation::{GetTaskRequest, Request, SubscribeToTaskRequest},
+    service::{Answered, CallContext, Event},
+    task::{StreamResponse, Task},
+};
+use tokio::time::{Instant, sleep, timeout};
+
+use self::seen::{Seen, Standing};
+use crate::{
+    error::Error,
+    remote::Remote,
+    retry,
+    transport::{Frame, Frames},
+};
+
+/// How long a peer may take to close a stream of which the last event has come. It is closed
+/// by us then; waiting keeps the connection for the next call.
+const LAST_WORD: Duration = Duration::from_secs(1);
+
+/// The member of a task's metadata that says that events were missed for good.
+const RESUME_GAP: &str = "resumeGap";
+
+/// A stream of events that is resumed when it breaks off. Dropping it closes the exchange.
+#[must_use]
+pub struct Followed(Pin<Box<dyn Stream<Item = Result<Event, Error>> + Send>>);
+
+impl Followed {
+    pub(crate) async fn open(
+        remote: Remote,
+        ctx: CallContext,
+        request: Request,
+    ) -> Result<Self, Error> {
+        // A message is needed again only if it may be sent again before any event has come.
+        let operation = request.operation();
+        let again = remote.options().retries.may_repeat(operation).then(|| request.clone());
+        let frames = remote.open_stream(&ctx, request, None).await?;
+        let follower = Follower {
+            remote,
+            ctx,
+            again,
+            is_resumable: frames.is_resumable,
+            frames: Some(frames),
+            ready: VecDeque::new(),
+            task: None,
+            context: None,
+            standing: Standing::Open,
+            seen: Seen::default(),
+            last_id: None,
+            is_fresh: false,
+            broken: None,
+            hint: None,
+            in_vain: 0,
+            has_ended: false,
+        };
+        let events = unfold(Box::new(follower), |mut follower| async move {
+            let event = follower.next().await?;
+            Some((event, follower))
+        });
+        Ok(Self(Box::pin(events)))
+    }
+}
+
+impl Stream for Followed {
+    type Item = Result<Event, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll_next(cx)
+    }
+}
+
+impl fmt::Debug for Followed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Followed(..)")
+    }
+}
+
+struct Follower {
+    remote: Remote,
+    ctx: CallContext,
+    /// The request, if it may be made again.
+    again: Option<Request>,
+    /// `None` while the stream is broken.
+    frames: Option<Frames>,
+    /// Events that were missed.
+    ready: VecDeque<Event>,
+    task: Option<TaskId>,
+    context: Option<ContextId>,
+    standing: Standing,
+    /// Kept only if the peer does not number its events.
+    seen: Seen,
+    is_resumable: bool,
+    last_id: Option<Bytes>,
+    /// Whether the stream was resumed and nothing has come of it yet.
+    is_fresh: bool,
+    /// Why the stream broke off last.
+    broken: Option<Error>,
+    /// How long the peer wants us to wait.
+    hint: Option<Duration>,
+    /// Resumes that brought nothing new.
+    in_vain: u32,
+    has_ended: bool,
+}
+
+impl Follower {
+    async fn next(&mut self) -> Option<Result<Event, Error>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(Ok(event));
+            }
+            if self.has_ended {
+                return None;
+            }
+            let Some(frames) = &mut self.frames else {
+                // Rare and large: not every stream is to carry it.
+                if let Err(error) = Box::pin(self.resume()).await {
+                    self.stop();
+                    return Some(Err(error));
+                }
+                continue;
+            };
+            if self.standing == Standing::Over {
+                self.has_ended = true;
+                // Whatever comes behind the last event is nothing to anybody.
+                let _ = timeout(LAST_WORD, frames.next()).await;
+                self.frames = None;
+                return None;
+            }
+            match frames.next().await {
+                Some(Ok(frame)) => match self.take(frame) {
+                    Ok(Some(event)) => return Some(Ok(event)),
+                    Ok(None) => {}
+                    Err(error) => {
+                        self.stop();
+                        return Some(Err(error));
+                    }
+                },
+                Some(Err(error)) if !is_break(&error) => {
+                    self.stop();
+                    return Some(Err(error));
+                }
+                Some(Err(error)) => self.break_off(error),
+                None => {
+                    // A server that stops says when to come back; others end where they may.
+                    if self.standing == Standing::Interrupted && frames.parting().is_none() {
+                        self.stop();
+                        return None;
+                    }
+                    // What came last was no frame.
+                    let frame = frames.number() - 1;
+                    self.break_off(Error::Cut { frame });
+                }
+            }
+        }
+    }
+
+    fn stop(&mut self) {
+        self.has_ended = true;
+        self.frames = None;
+    }
+
+    fn break_off(&mut self, error: Error) {
+        self.hint = self.frames.take().and_then(|frames| frames.retry());
+        self.broken = Some(error);
+    }
+
+    /// Takes in an event; `None` if the reader has seen it, or gets it by other events.
+    fn take(&mut self, frame: Frame) -> Result<Option<Event>, Error> {
+        let Frame { id, response } = frame;
+        let value = response.value().map_err(|error| Error::StreamMalformed {
+            frame: self.frames.as_ref().map_or(1, Frames::number) - 1,
+            cause: error.to_string(),
+        })?;
+        if std::mem::take(&mut self.is_fresh)
+            && let StreamResponse::Task(task) = value
+        {
+            if !self.is_resumable {
+                self.last_id = id.or_else(|| self.last_id.take());
+                self.catch_up(task);
+                return Ok(None);
+            }
+            let is_gap = task.metadata.as_ref().is_some_and(|data| data.get(RESUME_GAP).is_some());
+            if id == self.last_id && !is_gap {
+                return Ok(None);
+            }
+        }
+        self.learn(value);
+        // Who promises numbers and gives none is not believed.
+        self.is_resumable &= id.is_some();
+        if !self.is_resumable {
+            self.seen.add(value);
+        }
+        let seq = id
+            .as_deref()
+            .filter(|_| self.is_resumable)
+            .and_then(|id| std::str::from_utf8(id).ok()?.parse().ok());
+        self.last_id = id.or_else(|| self.last_id.take());
+        self.in_vain = 0;
+        Ok(Some(Event { seq, response }))
+    }
+
+    /// Remembers what is needed to come back.
+    fn learn(&mut self, event: &StreamResponse) {
+        let (task, context) = match event {
+            StreamResponse::Task(task) => (Some(&task.id), task.context_id.as_ref()),
+            StreamResponse::StatusUpdate(update) => {
+                (Some(&update.task_id), Some(&update.context_id))
+            }
+            StreamResponse::ArtifactUpdate(update) => {
+                (Some(&update.task_id), Some(&update.context_id))
+            }
+            StreamResponse::Message(_) => (None, None),
+        };
+        if self.task.is_none() {
+            self.task = task.cloned();
+        }
+        if self.context.is_none() {
+            self.context = context.cloned();
+        }
+        if let Some(standing) = Standing::after(event) {
+            self.standing = standing;
+        }
+    }
+
+    /// Makes events of what a task has become while nobody looked.
+    fn catch_up(&mut self, task: &Task) {
+        for event in self.seen.missed(task, self.context.as_ref()) {
+            self.learn(&event);
+            self.seen.add(&event);
+            self.in_vain = 0;
+            self.ready.push_back(Event { seq: None, response: Shared::new(event) });
+        }
+        self.standing = Standing::of(task.status.state);
+    }
+
+    /// Tries once to open the stream again. An error is final.
+    async fn resume(&mut self) -> Result<(), Error> {
+        let last = self.broken.take().unwrap_or(Error::Cut { frame: 0 });
+        let limits = self.remote.options().resumes;
+        if self.in_vain >= limits.in_vain {
+            if limits.in_vain == 0 {
+                return Err(last);
+            }
+            return Err(Error::Interrupted { resumes: self.in_vain, last: Box::new(last) });
+        }
+        let request = match (&self.task, &self.again) {
+            (Some(id), _) => {
+                Request::SubscribeToTask(SubscribeToTaskRequest { tenant: None, id: id.clone() })
+            }
+            (None, Some(request)) => request.clone(),
+            // It may or may not have begun a task: to send it again might begin a second.
+            (None, None) => return Err(last),
+        };
+        self.wait().await?;
+        self.in_vain += 1;
+        match self.remote.open_stream(&self.ctx, request, self.last_id.as_deref()).await {
+            Ok(frames) => {
+                self.is_resumable &= frames.is_resumable;
+                self.frames = Some(frames);
+                self.is_fresh = self.task.is_some();
+                Ok(())
+            }
+            Err(error) if is_gone(&error) && self.task.is_some() => self.ask(last).await,
+            Err(error) if is_passing(&error) => {
+                self.hint = error.retry_after();
+                self.broken = Some(error);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Asks for the task, which cannot be subscribed to.
+    async fn ask(&mut self, last: Error) -> Result<(), Error> {
+        let Some(id) = self.task.clone() else { return Err(last) };
+        let request = GetTaskRequest { tenant: None, id, history_length: Some(0) };
+        let response = match self.remote.call(self.ctx.clone(), Request::GetTask(request)).await {
+            Ok(response) => response,
+            Err(error) if is_passing(&error) => {
+                self.broken = Some(error);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let Answered::Task(task) = response else { return Err(last) };
+        match task.value() {
+            Ok(task) => self.catch_up(task),
+            Err(_) => return Err(last),
+        }
+        match self.standing {
+            Standing::Over | Standing::Interrupted => self.has_ended = true,
+            // The peer says that it cannot be followed, and that it goes on: ask again.
+            Standing::Open => self.broken = Some(last),
+        }
+        Ok(())
+    }
+
+    async fn wait(&mut self) -> Result<(), Error> {
+        let limits = self.remote.options().resumes;
+        let pause = match (self.hint.take(), self.in_vain) {
+            (Some(hint), _) => hint,
+            (None, 0) => Duration::ZERO,
+            (None, tries) => retry::pause(limits.pause, tries, retry::random()),
+        };
+        let pause = pause.min(limits.longest);
+        let deadline = self.ctx.deadline.map(Instant::from_std);
+        if deadline.is_some_and(|end| Instant::now() + pause >= end) {
+            return Err(Error::DeadlineExceeded);
+        }
+        sleep(pause).await;
+        Ok(())
+    }
+}
+
+/// Tells whether the way to the peer broke, rather than that the peer said something.
+fn is_break(error: &Error) -> bool {
+    match error {
+        Error::Net(NetError::Timeout { clock: Clock::Whole, .. }) => false,
+        Error::Net(_) | Error::Cut { .. } => true,
+        // So says a server that stops, where streams have no other way to say it.
+        Error::Peer(error) => error.kind() == ErrorKind::Unavailable,
+        _ => false,
+    }
+}
+
+/// Tells whether it may fare better another time.
+fn is_passing(error: &Error) -> bool {
+    is_break(error)
+        || matches!(error, Error::BreakerOpen { .. })
+        || matches!(error, Error::Status { status, .. }
+            if status.is_server_error() || *status == http::StatusCode::TOO_MANY_REQUESTS)
+        || matches!(error, Error::Peer(error) if error.kind() == ErrorKind::RateLimited)
+}
+
+/// Tells whether a task is said to have no stream, which is so if it has ended.
+fn is_gone(error: &Error) -> bool {
+    match error {
+        Error::Unsayable { .. } => true,
+        Error::Peer(error) => matches!(
+            error.kind(),
+            ErrorKind::UnsupportedOperation | ErrorKind::MethodNotFound | ErrorKind::TaskNotFound
+        ),
+        Error::Status { status, .. } => {
+            matches!(status.as_u16(), 404 | 405 | 410 | 501)
+        }
+        _ => false,
+    }
+}
