@@ -12,7 +12,12 @@ use nuncio_protocol::{
     operation::Operation,
 };
 
-use crate::credentials::Unavailable;
+use crate::{
+    credentials::Unavailable,
+    discover,
+    negotiate::NoInterface,
+    peers::{self, AmbiguousTask},
+};
 
 /// Why a call failed.
 ///
@@ -108,12 +113,18 @@ pub enum Error {
         /// The frame that is missing or not complete, counted from 1.
         frame: u64,
     },
+    /// There is no card to call by.
+    #[error(transparent)]
+    Discover(#[from] discover::Error),
     /// The peer has no interface that we speak (H-10).
-    #[error("no interface of the peer is one that we speak: {why}")]
-    NoInterface {
-        /// What it has instead.
-        why: String,
-    },
+    #[error(transparent)]
+    NoInterface(#[from] NoInterface),
+    /// The peer is not one that may be called (H-15, H-16, H-21, H-23).
+    #[error(transparent)]
+    Peers(#[from] peers::Error),
+    /// The task belongs to nobody in particular.
+    #[error(transparent)]
+    AmbiguousTask(#[from] AmbiguousTask),
     /// The peer's wire form cannot say what is asked.
     #[error("{} cannot be said in {form}: {cause}", .operation.name())]
     Unsayable {
@@ -146,7 +157,10 @@ impl Error {
     pub fn is_unsent(&self) -> bool {
         match self {
             Self::Refused(_)
-            | Self::NoInterface { .. }
+            | Self::Discover(_)
+            | Self::NoInterface(_)
+            | Self::Peers(_)
+            | Self::AmbiguousTask(_)
             | Self::Unsayable { .. }
             | Self::Unproven(_)
             | Self::BreakerOpen { .. } => true,
@@ -257,6 +271,8 @@ impl From<Error> for ProtocolError {
             Error::BreakerOpen { until } => Self::new(ErrorKind::Unavailable, text)
                 .with_reason(reason::AGENT_UNAVAILABLE)
                 .with_retry_after(until),
+            Error::Peers(_) => Self::new(ErrorKind::PermissionDenied, text),
+            Error::AmbiguousTask(_) => Self::new(ErrorKind::InvalidParams, text),
             Error::DeadlineExceeded
             | Error::Net(NetError::Timeout {
                 clock: Clock::FirstByte | Clock::Idle | Clock::Whole,
@@ -267,7 +283,8 @@ impl From<Error> for ProtocolError {
             | Error::Unproven(_)
             | Error::Cut { .. }
             | Error::Refused(_)
-            | Error::NoInterface { .. } => {
+            | Error::Discover(_)
+            | Error::NoInterface(_) => {
                 Self::new(ErrorKind::Unavailable, text).with_reason(reason::AGENT_UNAVAILABLE)
             }
             Error::NotA2a { .. }

@@ -47,7 +47,9 @@ pub mod peers;
 pub mod fan_out;
 pub mod webhook;
 
+mod client;
 mod remote;
+mod service;
 
 mod stream;
 
@@ -60,11 +62,12 @@ mod transport;
 mod error;
 
 pub use breaker::Trip;
+pub use client::{Agent, Client, Find};
 pub use credentials::{Credentials, Proof, Unavailable};
 pub use error::Error;
 pub use interface::Interface;
-pub use origin::{InvalidOrigin, Origin};
 pub use options::{Clocks, Options, Resumes};
+pub use origin::{InvalidOrigin, Origin};
 pub use remote::{Builder, Remote};
 pub use retry::Retries;
 pub use stream::Followed;

@@ -2,23 +2,11 @@
 
 use std::sync::Arc;
 
-use futures_util::StreamExt as _;
 use http::HeaderMap;
 use nuncio_net::Client;
 use nuncio_protocol::{
-    card::AgentCard,
-    error::{Error as ProtocolError, ErrorKind},
-    json::Shared,
-    operation::{
-        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
-        GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, Request, Response, SendMessageRequest,
-        SubscribeToTaskRequest,
-    },
-    push::TaskPushNotificationConfig,
-    service::{A2aService, Answer, Answered, CallContext, Events},
-    task::{SendMessageResponse, Task},
+    operation::Request,
+    service::{Answered, CallContext},
 };
 use tokio::time::{Instant, sleep};
 
@@ -29,13 +17,14 @@ use crate::{
     interface::Interface,
     options::{Options, waits},
     retry,
+    service::unexpected,
     stream::Followed,
     transport::{self, Frames, Opened, Prepared, Transport},
 };
 
 /// One interface of a peer, to be called by any number of callers at once. Cheap to clone.
 ///
-/// It is an [`A2aService`], whose errors are those that a peer can see; [`Remote::call`] and
+/// It is an [`A2aService`](nuncio_protocol::service::A2aService), whose errors are those that a peer can see; [`Remote::call`] and
 /// [`Remote::stream`] do the same with errors that say what happened.
 #[derive(Clone, Debug)]
 pub struct Remote(Arc<Inner>);
@@ -171,22 +160,6 @@ impl Remote {
         });
         outcome
     }
-
-    async fn answer<T>(
-        &self,
-        ctx: CallContext,
-        request: Request,
-        pick: fn(Answered) -> Option<T>,
-    ) -> Result<T, ProtocolError> {
-        let response = self.call(ctx, request).await?;
-        pick(response).ok_or_else(unexpected)
-    }
-
-    async fn events(&self, ctx: CallContext, request: Request) -> Result<Events, ProtocolError> {
-        let followed = self.stream(ctx, request).await?;
-        let events = followed.map(|event| event.map_err(ProtocolError::from));
-        Ok(Box::pin(events))
-    }
 }
 
 impl Builder {
@@ -208,122 +181,5 @@ impl Builder {
         let transport = Transport::new(client, interface, &options.agent, options.limits);
         let breaker = Breaker::new(options.breaker);
         Remote(Arc::new(Inner { transport, credentials, breaker, options }))
-    }
-}
-
-/// Says that a transport answered with what was not asked for, which none does.
-fn unexpected() -> ProtocolError {
-    ProtocolError::new(ErrorKind::Internal, "the answer is not of its operation")
-}
-
-/// Picks the answer of one operation.
-macro_rules! pick {
-    ($variant:ident) => {
-        |answered| match answered {
-            Answered::$variant(answer) => Some(answer),
-            _ => None,
-        }
-    };
-    (Other($variant:ident)) => {
-        |answered| match answered {
-            Answered::Other(response) => match *response {
-                Response::$variant(answer) => Some(answer),
-                _ => None,
-            },
-            _ => None,
-        }
-    };
-}
-
-impl A2aService for Remote {
-    fn send_message(
-        &self,
-        ctx: CallContext,
-        request: SendMessageRequest,
-    ) -> Answer<'_, Shared<SendMessageResponse>> {
-        Box::pin(self.answer(ctx, Request::SendMessage(request), pick!(SendMessage)))
-    }
-
-    fn send_streaming_message(
-        &self,
-        ctx: CallContext,
-        request: SendMessageRequest,
-    ) -> Answer<'_, Events> {
-        Box::pin(self.events(ctx, Request::SendStreamingMessage(request)))
-    }
-
-    fn get_task(&self, ctx: CallContext, request: GetTaskRequest) -> Answer<'_, Shared<Task>> {
-        Box::pin(self.answer(ctx, Request::GetTask(request), pick!(Task)))
-    }
-
-    fn list_tasks(
-        &self,
-        ctx: CallContext,
-        request: ListTasksRequest,
-    ) -> Answer<'_, Shared<ListTasksResponse>> {
-        Box::pin(self.answer(ctx, Request::ListTasks(request), pick!(Tasks)))
-    }
-
-    fn cancel_task(
-        &self,
-        ctx: CallContext,
-        request: CancelTaskRequest,
-    ) -> Answer<'_, Shared<Task>> {
-        Box::pin(self.answer(ctx, Request::CancelTask(request), pick!(Task)))
-    }
-
-    fn subscribe_to_task(
-        &self,
-        ctx: CallContext,
-        request: SubscribeToTaskRequest,
-    ) -> Answer<'_, Events> {
-        Box::pin(self.events(ctx, Request::SubscribeToTask(request)))
-    }
-
-    fn create_push_config(
-        &self,
-        ctx: CallContext,
-        request: TaskPushNotificationConfig,
-    ) -> Answer<'_, TaskPushNotificationConfig> {
-        let request = Request::CreateTaskPushNotificationConfig(request);
-        Box::pin(self.answer(ctx, request, pick!(Other(PushConfig))))
-    }
-
-    fn get_push_config(
-        &self,
-        ctx: CallContext,
-        request: GetTaskPushNotificationConfigRequest,
-    ) -> Answer<'_, TaskPushNotificationConfig> {
-        let request = Request::GetTaskPushNotificationConfig(request);
-        Box::pin(self.answer(ctx, request, pick!(Other(PushConfig))))
-    }
-
-    fn list_push_configs(
-        &self,
-        ctx: CallContext,
-        request: ListTaskPushNotificationConfigsRequest,
-    ) -> Answer<'_, ListTaskPushNotificationConfigsResponse> {
-        let request = Request::ListTaskPushNotificationConfigs(request);
-        Box::pin(self.answer(ctx, request, pick!(Other(PushConfigs))))
-    }
-
-    fn delete_push_config(
-        &self,
-        ctx: CallContext,
-        request: DeleteTaskPushNotificationConfigRequest,
-    ) -> Answer<'_, ()> {
-        let request = Request::DeleteTaskPushNotificationConfig(request);
-        Box::pin(self.answer(ctx, request, |answered| match answered {
-            Answered::Other(response) => matches!(*response, Response::Deleted).then_some(()),
-            _ => None,
-        }))
-    }
-
-    fn get_extended_card(
-        &self,
-        ctx: CallContext,
-        request: GetExtendedAgentCardRequest,
-    ) -> Answer<'_, AgentCard> {
-        Box::pin(self.answer(ctx, Request::GetExtendedAgentCard(request), pick!(Other(Card))))
     }
 }

@@ -1,0 +1,271 @@
+//! Agents, found by where they are and called in whatever they speak.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use arc_swap::ArcSwap;
+use http::StatusCode;
+use nuncio_net::Client as NetClient;
+use nuncio_protocol::{
+    card::AgentCard,
+    error::{Error as ProtocolError, ErrorKind},
+    operation::Request,
+    service::{Answered, CallContext},
+};
+
+use crate::{
+    credentials::Credentials,
+    discover::{Ask, Cached, CardCache, Found},
+    error::Error,
+    interface::Interface,
+    negotiate::{Negotiated, Remembered, Terms, negotiate, next_after},
+    options::Options,
+    remote::Remote,
+    stream::Followed,
+};
+
+/// Finds agents and calls them. Cheap to clone; all clones share one cache of cards.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    net: NetClient,
+    cards: CardCache,
+    remembered: Remembered,
+}
+
+impl Client {
+    /// Calls over an HTTP client, whose guard decides where calls may go.
+    pub fn new(net: NetClient) -> Self {
+        let cards = CardCache::new(net.clone());
+        let remembered = Remembered::default();
+        Self { shared: Arc::new(Shared { net, cards, remembered }) }
+    }
+
+    /// Returns the cards that were found.
+    pub fn cards(&self) -> &CardCache {
+        &self.shared.cards
+    }
+
+    /// Returns the HTTP client.
+    pub fn net(&self) -> &NetClient {
+        &self.shared.net
+    }
+
+    /// Finds an agent. Fails if it has no card, or none of its interfaces can be called.
+    pub async fn agent(&self, find: Find) -> Result<Agent, Error> {
+        let cached = self.shared.cards.get(&find.ask).await?;
+        let known = Known::new(&cached, &find.terms, &self.shared.net)?;
+        Ok(Agent(Arc::new(Inner {
+            client: self.clone(),
+            find,
+            known: ArcSwap::from_pointee(known),
+            remotes: Mutex::default(),
+        })))
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("net", &self.shared.net).finish_non_exhaustive()
+    }
+}
+
+/// Which agent, and how it is to be called.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Find {
+    ask: Ask,
+    terms: Terms,
+    credentials: Option<Arc<dyn Credentials>>,
+    options: Options,
+}
+
+impl Find {
+    /// Looks for a card.
+    pub fn new(ask: Ask) -> Self {
+        Self { ask, terms: Terms::default(), credentials: None, options: Options::default() }
+    }
+
+    /// Sets what is wanted of the agent's interfaces.
+    pub fn terms(mut self, terms: Terms) -> Self {
+        self.terms = terms;
+        self
+    }
+
+    /// Proves with every call who we are. Credentials go to the origin that they belong to, and
+    /// nowhere else.
+    pub fn credentials(mut self, credentials: Arc<dyn Credentials>) -> Self {
+        self.credentials = Some(credentials);
+        self
+    }
+
+    /// Sets how the agent is called.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+}
+
+/// An agent that was found, to be called by any number of callers at once. Cheap to clone.
+///
+/// It is an [`A2aService`](nuncio_protocol::service::A2aService); [`Agent::call`] and
+/// [`Agent::stream`] do the same with errors that say what happened. A call goes to the best
+/// interface of the card. If that does not take connections, or does not speak what the card
+/// says, the next way is tried, and what worked is remembered; nothing is sent twice that could
+/// have been acted on. The card is looked at again when it is old.
+#[derive(Clone)]
+pub struct Agent(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    find: Find,
+    known: ArcSwap<Known>,
+    /// One for every interface that was ever called: each has its breaker.
+    remotes: Mutex<Vec<Remote>>,
+}
+
+/// A card, and the ways to reach its agent.
+struct Known {
+    found: Arc<Found>,
+    ways: Negotiated,
+    /// Whether a call has succeeded, so that there is nothing left to be found out.
+    is_proven: AtomicBool,
+}
+
+impl Known {
+    fn new(cached: &Cached, terms: &Terms, net: &NetClient) -> Result<Self, Error> {
+        let ways = negotiate(&cached.found, terms, net.guard());
+        ways.best()?;
+        Ok(Self { found: Arc::clone(&cached.found), ways, is_proven: AtomicBool::new(false) })
+    }
+}
+
+impl Agent {
+    /// Returns the card, as it was when the agent was last called.
+    pub fn card(&self) -> AgentCard {
+        self.0.known.load().found.card.clone()
+    }
+
+    /// Returns the card and all that is known about it.
+    pub fn found(&self) -> Arc<Found> {
+        Arc::clone(&self.0.known.load().found)
+    }
+
+    /// Returns the ways to reach the agent, and those that are none.
+    pub fn ways(&self) -> Negotiated {
+        self.0.known.load().ways.clone()
+    }
+
+    /// Returns the interface that the next call goes to.
+    pub fn interface(&self) -> Option<Interface> {
+        let known = self.0.known.load();
+        let declared = known.ways.interfaces.first()?;
+        Some(self.0.client.shared.remembered.instead_of(declared))
+    }
+
+    /// Makes a call that is answered once.
+    pub async fn call(&self, ctx: CallContext, request: Request) -> Result<Answered, Error> {
+        self.reach(ctx, request, async |remote, ctx, request| remote.call(ctx, request).await).await
+    }
+
+    /// Makes a call that is answered with a stream, which is resumed when it breaks off.
+    pub async fn stream(&self, ctx: CallContext, request: Request) -> Result<Followed, Error> {
+        self.reach(ctx, request, async |remote, ctx, request| remote.stream(ctx, request).await)
+            .await
+    }
+
+    async fn reach<T>(
+        &self,
+        ctx: CallContext,
+        request: Request,
+        call: impl AsyncFn(Remote, CallContext, Request) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let known = self.known().await?;
+        let remembered = &self.0.client.shared.remembered;
+        let declared = known.ways.best()?;
+        let first = remembered.instead_of(declared);
+        if known.is_proven.load(Ordering::Relaxed) {
+            return call(self.remote(&first), ctx, request).await;
+        }
+        let mut tried = vec![first];
+        while let Some(interface) = tried.last() {
+            let error = match call(self.remote(interface), ctx.clone(), request.clone()).await {
+                Ok(answer) => {
+                    remembered.remember(declared, interface);
+                    known.is_proven.store(true, Ordering::Relaxed);
+                    return Ok(answer);
+                }
+                Err(error) => error,
+            };
+            match next_way(&error, &tried, &known.ways.interfaces) {
+                Some(next) => tried.push(next),
+                None => return Err(error),
+            }
+        }
+        Err(Error::DeadlineExceeded)
+    }
+
+    /// Returns what is known now: the cache decides when the card is looked at again.
+    async fn known(&self) -> Result<Arc<Known>, Error> {
+        let known = self.0.known.load_full();
+        let Shared { net, cards, .. } = &*self.0.client.shared;
+        let cached = cards.get(&self.0.find.ask).await?;
+        if Arc::ptr_eq(&cached.found, &known.found) {
+            return Ok(known);
+        }
+        let fresh = Arc::new(Known::new(&cached, &self.0.find.terms, net)?);
+        self.0.known.store(Arc::clone(&fresh));
+        Ok(fresh)
+    }
+
+    fn remote(&self, interface: &Interface) -> Remote {
+        let mut remotes = self.0.remotes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(remote) = remotes.iter().find(|remote| remote.interface() == interface) {
+            return remote.clone();
+        }
+        let Find { credentials, options, .. } = &self.0.find;
+        let mut builder = Remote::builder(self.0.client.shared.net.clone(), interface.clone())
+            .options(options.clone());
+        if let Some(credentials) = credentials {
+            builder = builder.credentials(Arc::clone(credentials));
+        }
+        let remote = builder.build();
+        remotes.push(remote.clone());
+        remote
+    }
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent")
+            .field("name", &self.0.known.load().found.card.name)
+            .field("interface", &self.interface())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns where else to call after an error behind which nothing can have been done.
+fn next_way(error: &Error, tried: &[Interface], offered: &[Interface]) -> Option<Interface> {
+    let wrong_form = || ProtocolError::new(ErrorKind::MethodNotFound, "");
+    match error {
+        Error::Peer(error) => next_after(error, tried, offered),
+        // Nobody there knows the path, so nobody has read what was asked.
+        Error::Status { status, .. }
+            if matches!(*status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) =>
+        {
+            next_after(&wrong_form(), tried, offered)
+        }
+        Error::Net(_) if error.is_unsent() => {
+            offered.iter().find(|one| !tried.contains(one)).cloned()
+        }
+        _ => None,
+    }
+}
