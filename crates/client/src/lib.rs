@@ -49,6 +49,7 @@ pub mod webhook;
 
 mod client;
 mod remote;
+mod router;
 mod service;
 
 mod stream;
@@ -70,5 +71,6 @@ pub use options::{Clocks, Options, Resumes};
 pub use origin::{InvalidOrigin, Origin};
 pub use remote::{Builder, Remote};
 pub use retry::Retries;
+pub use router::{Routed, Router};
 pub use stream::Followed;
 pub use transport::Limits;

@@ -25,8 +25,11 @@ pub struct Options {
     pub resumes: Resumes,
     /// The name of ours that calls, for peers to whom callers name themselves.
     pub agent: String,
-    /// Headers of every request, such as those that say for whom we call.
+    /// Headers of every request.
     pub headers: HeaderMap,
+    /// Whether the peer is told on whose behalf we call, by the headers that its dialect has
+    /// for that (H-11, C-20).
+    pub forwards_identity: bool,
 }
 
 /// How long things may take. Connecting has its own clock in

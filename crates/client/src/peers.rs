@@ -107,6 +107,8 @@ pub struct Entry {
     skills: BTreeSet<String>,
     tags: BTreeSet<String>,
     health: Arc<Mutex<Health>>,
+    /// One for every registration: what was made for an earlier one is not used for this.
+    registration: Arc<()>,
 }
 
 impl Peers {
@@ -226,7 +228,8 @@ impl Peers {
         let url = self.check(&peer)?;
         let ask = peer.ask(Source::url(url.as_str()));
         let (skills, tags) = (BTreeSet::new(), BTreeSet::new());
-        Ok(Entry { peer, url, ask, skills, tags, health: Arc::default() })
+        let (health, registration) = Default::default();
+        Ok(Entry { peer, url, ask, skills, tags, health, registration })
     }
 
     fn check(&self, peer: &Peer) -> Result<CheckedUrl, Error> {
@@ -299,6 +302,11 @@ impl Entry {
     /// Returns on whose word the peer is called.
     pub fn trust(&self) -> Trust {
         self.url.errand().trust
+    }
+
+    /// Tells whether both are of one registration, whatever was learnt of the peer in between.
+    pub fn is_same_registration(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.registration, &other.registration)
     }
 
     /// Returns what the peer offers, ids of skills and tags (H-25). Empty before its card

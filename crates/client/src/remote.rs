@@ -16,6 +16,7 @@ use crate::{
     error::Error,
     interface::Interface,
     options::{Options, waits},
+    peers::Identity,
     retry,
     service::unexpected,
     stream::Followed,
@@ -103,6 +104,10 @@ impl Remote {
         let waits = waits(&request);
         let mut headers = transport::headers(ctx, transport.interface().form, request.operation());
         headers.extend(options.headers.clone());
+        if options.forwards_identity {
+            let identity = Identity::of(ctx, &request, &options.agent);
+            identity.tell_in(Some(transport.interface().form), &mut headers);
+        }
         let mut prepared = transport.prepare(request, headers)?;
         if let Some(id) = last_id.and_then(|id| http::HeaderValue::from_bytes(id).ok()) {
             prepared.headers_mut().insert(transport::LAST_EVENT_ID, id);

@@ -1,7 +1,11 @@
 //! On whose behalf a call is made, as peers are told.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use nuncio_protocol::dialect::WireForm;
+use nuncio_protocol::{
+    dialect::WireForm,
+    operation::Request,
+    service::{CallContext, Caller},
+};
 
 use super::Peer;
 
@@ -24,9 +28,34 @@ impl Identity {
     ///
     /// They are claims and prove nothing. A part that cannot stand in a header is left out.
     pub fn tell(&self, peer: &Peer, headers: &mut HeaderMap) {
-        if !peer.forwards_identity() {
-            return;
+        if peer.forwards_identity() {
+            self.tell_in(peer.spoken_dialect(), headers);
         }
+    }
+
+    /// Returns on whose behalf a call is made.
+    pub(crate) fn of(ctx: &CallContext, request: &Request, agent: &str) -> Self {
+        let named = |name: &str| name.to_owned();
+        let (user, calling) = match &ctx.caller {
+            Caller::User(name) => (named(name), named(agent)),
+            Caller::Agent(name) => (String::new(), named(name)),
+            _ => (String::new(), named(agent)),
+        };
+        let session = match request {
+            Request::SendMessage(send) | Request::SendStreamingMessage(send) => {
+                send.message.context_id.as_ref().map_or("", |context| context.as_str())
+            }
+            _ => "",
+        };
+        Self {
+            tenant: ctx.organisation.as_deref().map(named).unwrap_or_default(),
+            user,
+            session: named(session),
+            agent: calling,
+        }
+    }
+
+    pub(crate) fn tell_in(&self, dialect: Option<WireForm>, headers: &mut HeaderMap) {
         let mut put = |name: &'static str, value: &str| {
             if !value.is_empty()
                 && let Ok(value) = HeaderValue::from_str(value)
@@ -34,7 +63,7 @@ impl Identity {
                 headers.insert(HeaderName::from_static(name), value);
             }
         };
-        match peer.spoken_dialect() {
+        match dialect {
             Some(WireForm::Molecule | WireForm::MoleculeHttp) => put("x-workspace-id", &self.agent),
             Some(WireForm::Opportunity) => put("a2a-source-agent", &self.agent),
             _ => {
