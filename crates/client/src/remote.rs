@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::{
     breaker::{Breaker, Outcome},
-    credentials::Credentials,
+    credentials::{Credentials, prove},
     error::Error,
     interface::Interface,
     options::{Options, waits},
@@ -20,7 +20,7 @@ use crate::{
     retry,
     service::unexpected,
     stream::Followed,
-    transport::{self, Frames, Opened, Prepared, Transport},
+    transport::{self, Frames, Opened, Prepared, Proof, Transport},
 };
 
 /// One interface of a peer, to be called by any number of callers at once. Cheap to clone.
@@ -153,8 +153,9 @@ impl Remote {
             None => None,
             Some(credentials) => {
                 let mut headers = HeaderMap::new();
-                credentials.prove(prepared.url(transport.interface()), &mut headers).await?;
-                Some(headers)
+                let (guard, url) = (transport.guard(), prepared.url(transport.interface()));
+                let url = prove(&**credentials, guard, url, &mut headers).await?;
+                Some(Proof { headers, url })
             }
         };
         let outcome = transport.send(prepared, proof, timeouts).await;

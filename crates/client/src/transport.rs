@@ -16,7 +16,7 @@ use std::sync::{
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use nuncio_net::{CheckedUrl, Client, Request as HttpRequest, Timeouts, sse};
+use nuncio_net::{CheckedUrl, Client, Guard, Request as HttpRequest, Timeouts, sse};
 use nuncio_protocol::{
     dialect::WireForm,
     error::Error as ProtocolError,
@@ -86,6 +86,13 @@ enum Written {
     Grpc(Box<Request>),
 }
 
+/// What proves who we are: headers, and the URL, in whose query it may stand instead.
+#[derive(Debug)]
+pub(crate) struct Proof {
+    pub(crate) headers: HeaderMap,
+    pub(crate) url: CheckedUrl,
+}
+
 /// What came back.
 #[derive(Debug)]
 pub(crate) enum Opened {
@@ -107,6 +114,10 @@ impl Transport {
 
     pub(crate) fn interface(&self) -> &Interface {
         &self.wire.interface
+    }
+
+    pub(crate) fn guard(&self) -> &Guard {
+        self.client.guard()
     }
 
     /// Writes a request.
@@ -141,14 +152,20 @@ impl Transport {
     pub(crate) async fn send(
         &self,
         prepared: &Prepared,
-        proof: Option<HeaderMap>,
+        proof: Option<Proof>,
         timeouts: Timeouts,
     ) -> Result<Opened, Error> {
         let mut headers = prepared.headers.clone();
-        headers.extend(proof.unwrap_or_default());
+        let mut proven = None;
+        if let Some(proof) = proof {
+            headers.extend(proof.headers);
+            proven = Some(proof.url);
+        }
         let operation = prepared.operation;
         let (method, url, body, id) = match &prepared.written {
-            Written::Document { method, url, body, id } => (method, url, body, *id),
+            Written::Document { method, url, body, id } => {
+                (method, proven.as_ref().unwrap_or(url), body, *id)
+            }
             Written::Grpc(request) => {
                 let call = grpc::Call { wire: &self.wire, headers, timeouts, limits: self.limits };
                 // Large, and not every caller is to carry it.
