@@ -1,7 +1,9 @@
 //! Agents with a defect each, as scripts for `nuncio mock`.
 //!
 //! Everything but the one thing that its first line names is as it should be, so whatever looks
-//! for defects can be held to finding that one and no other.
+//! for defects can be held to finding that one and no other. Hardly any of their cards are
+//! signed, which is a defect only to those who require it. Defects in documents and events are
+//! on JSON-RPC and HTTP+JSON, not on gRPC.
 
 /// An agent with a defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -63,9 +63,10 @@ impl Cards {
             _ => v1.clone(),
         };
         let old = older(write_v03(&card));
-        let (unversioned, v1) = match script.is_old() {
-            true => (old.clone(), old.clone()),
-            false => (older(write_hybrid(&card)), v1.clone()),
+        let (unversioned, v1) = if script.is_old() {
+            (old.clone(), old.clone())
+        } else {
+            (older(write_hybrid(&card)), v1.clone())
         };
         let finish = |text: String| {
             let faults = script.card_faults();

@@ -54,6 +54,10 @@ impl Faulty {
     }
 
     async fn answer(self, request: Request<Incoming>) -> Response<Body> {
+        if is_beside(request.uri().path()) {
+            let Ok(response) = self.server.call(request).await;
+            return response.map(boxed);
+        }
         let (mut head, body) = request.into_parts();
         let Ok(body) = Guarded::new(body, BodyLimits::default()).collect().await else {
             return refusal(StatusCode::PAYLOAD_TOO_LARGE, None);
@@ -90,8 +94,9 @@ impl Faulty {
             return response;
         }
         let (head, body) = response.into_parts();
-        if is_stream(&head) {
-            return self.spoil_stream(head, body, asked, plan).await;
+        if is_stream(&head) && !plan.is_empty() {
+            let body = stream::change(body, asked, plan.clone());
+            return finish(head, body, &plan).await;
         }
         if !is_json(&head) {
             return finish(head, body, &plan).await;
@@ -112,17 +117,6 @@ impl Faulty {
         }
         let text = document::change(&text, Kind::Answer, asked.as_ref(), &plan);
         finish(head, whole(text), &plan).await
-    }
-
-    async fn spoil_stream(
-        self,
-        head: Parts,
-        body: Body,
-        asked: Option<Asked>,
-        plan: Plan,
-    ) -> Response<Body> {
-        let body = if plan.is_empty() { body } else { stream::change(body, asked, plan.clone()) };
-        finish(head, body, &plan).await
     }
 }
 
@@ -204,6 +198,12 @@ fn pretend_to_know(headers: &mut HeaderMap) {
     if Version::requested(version).is_err() {
         headers.insert(VERSION, HeaderValue::from_static("1.0"));
     }
+}
+
+/// Tells whether a path is about the server and not about the agent: its health, its keys.
+fn is_beside(path: &str) -> bool {
+    let is_document = path.starts_with("/.well-known/") && !is_card(path);
+    is_document || matches!(path, "/healthz" | "/readyz")
 }
 
 fn whole(text: String) -> Body {

@@ -1,5 +1,12 @@
 //! When and where things go wrong.
 
+use nuncio_protocol::{
+    message::Message,
+    operation::{Request, Response, SendMessageRequest},
+    task::SendMessageResponse,
+};
+use nuncio_testkit::wire::{Http, Wire};
+
 use super::*;
 
 #[test]
@@ -28,10 +35,28 @@ fn a_fault_holds_on_every_binding_and_version() {
 }
 
 #[test]
-fn faults_of_calls_leave_the_card_alone() {
+fn faults_of_calls_leave_card_and_health_alone() {
     let mock = mock("faults:\n  - {status: 503}\n");
-    let (head, _) = mock.send("GET", "/.well-known/agent-card.json", "", "");
-    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    for path in ["/.well-known/agent-card.json", "/healthz", "/readyz"] {
+        let (head, _) = mock.send("GET", path, "", "");
+        assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}");
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_go_wrong_passes_on_every_binding_and_version() {
+    let mock = mock("faults:\n  - {on: CancelTask, silence: true}\n  - {first: 1, delay: 1ms}\n");
+    let http = Http::new(mock.address().parse().unwrap());
+    for wire in Wire::all(&http) {
+        let request = SendMessageRequest::new(Message::user("hello"));
+        let answer = wire.call(Request::SendMessage(request.clone())).await.unwrap();
+        let Response::SendMessage(SendMessageResponse::Task(task)) = answer else {
+            panic!("{:?} {}: {answer:?}", wire.binding, wire.version);
+        };
+        assert_eq!(task.artifacts[0].text(), "hello");
+        let mut events = wire.stream(Request::SendStreamingMessage(request), None).await.unwrap();
+        assert!(events.next().await.is_some());
+    }
 }
 
 #[test]
