@@ -86,7 +86,7 @@ const DEFECTS: &[(&str, Shows)] = &[
     }),
     ("name-missing", |mock| card(mock)["name"].is_null()),
     ("never-finishes", |mock| {
-        let (heard, _) = listen(mock, "/message:stream");
+        let (heard, _) = listen(mock, "/message:stream", "nearly there");
         heard.contains("nearly there") && !heard.contains("TASK_STATE_COMPLETED")
     }),
     ("old-shapes", |mock| {
@@ -114,12 +114,12 @@ const DEFECTS: &[(&str, Shows)] = &[
         call(mock).0.starts_with("HTTP/1.1 401 ") && card(mock)["securitySchemes"].is_null()
     }),
     ("silent", |mock| {
-        let (heard, ended) = listen(mock, "/message:send");
+        let (heard, ended) = listen(mock, "/message:send", "");
         heard.is_empty() && !ended
     }),
     ("skills-missing", |mock| card(mock)["skills"] == json!([])),
     ("slow", |mock| {
-        let (heard, ended) = listen(mock, "/message:send");
+        let (heard, ended) = listen(mock, "/message:send", "");
         heard.is_empty() && !ended && state(&say(mock, "x")) == "TASK_STATE_COMPLETED"
     }),
     ("stream-as-json", |mock| {
@@ -136,11 +136,11 @@ const DEFECTS: &[(&str, Shows)] = &[
         events.len() == 2 && !raw.ends_with("0\r\n\r\n")
     }),
     ("stream-never-ends", |mock| {
-        let (heard, ended) = listen(mock, "/message:stream");
+        let (heard, ended) = listen(mock, "/message:stream", "TASK_STATE_COMPLETED");
         heard.contains("TASK_STATE_COMPLETED") && !ended
     }),
     ("stream-silent", |mock| {
-        let (heard, ended) = listen(mock, "/message:stream");
+        let (heard, ended) = listen(mock, "/message:stream", "\r\n\r\n");
         heard.contains("text/event-stream") && !heard.contains("data:") && !ended
     }),
     ("streaming-refused", |mock| {
@@ -156,7 +156,7 @@ const DEFECTS: &[(&str, Shows)] = &[
     ("url-unspecified", |mock| every_url(mock, "0.0.0.0:1")),
     ("version-empty", |mock| claimed_versions(mock).iter().all(String::is_empty)),
     ("version-ignored", |mock| {
-        let (heard, _) = exchange(mock, "9.9", "/message:send", &message("x", None));
+        let heard = exchange(mock, "9.9", "/message:send", &message("x", None));
         heard.starts_with("HTTP/1.1 200 ") && heard.contains("TASK_STATE_COMPLETED")
     }),
     ("version-unknown", |mock| claimed_versions(mock).iter().all(|version| version == "9.9")),

@@ -84,9 +84,34 @@ fn status_text(answer: &Value) -> &str {
     answer["task"]["status"]["message"]["parts"][0]["text"].as_str().unwrap_or_default()
 }
 
-/// Posts a body in a version of A2A, and reads until nothing comes for a while. Tells whether
-/// the answer had an end.
-fn exchange(mock: &Program, version: &str, path: &str, body: &str) -> (String, bool) {
+/// Posts a body in a version of A2A; returns the answer, head and all.
+fn exchange(mock: &Program, version: &str, path: &str, body: &str) -> String {
+    let mut answer = String::new();
+    // One that breaks off is an answer, too.
+    let _ = post(mock, version, path, body).read_to_string(&mut answer);
+    answer
+}
+
+/// Sends a message, and reads until a text has come and nothing comes behind it for a while.
+/// Tells whether that was the end.
+fn listen(mock: &Program, path: &str, until: &str) -> (String, bool) {
+    let mut connection = post(mock, "1.0", path, &message("x", None));
+    let (mut heard, mut bytes) = (String::new(), [0; 4096]);
+    loop {
+        let patience = heard.contains(until).then(|| Duration::from_secs(1));
+        connection.set_read_timeout(patience).expect("it is not zero");
+        match connection.read(&mut bytes) {
+            Ok(0) => return (heard, true),
+            Ok(count) => heard.push_str(&String::from_utf8_lossy(&bytes[..count])),
+            Err(error) => {
+                let is_quiet = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+                return (heard, !is_quiet);
+            }
+        }
+    }
+}
+
+fn post(mock: &Program, version: &str, path: &str, body: &str) -> TcpStream {
     let mut connection = TcpStream::connect(mock.address()).expect("it listens");
     let request = format!(
         "POST {path} HTTP/1.1\r\nhost: mock\r\nconnection: close\r\na2a-version: {version}\r\n\
@@ -94,15 +119,5 @@ fn exchange(mock: &Program, version: &str, path: &str, body: &str) -> (String, b
         body.len()
     );
     connection.write_all(request.as_bytes()).expect("it reads");
-    connection.set_read_timeout(Some(Duration::from_secs(1))).expect("it is not zero");
-    let mut heard = Vec::new();
-    let ended = match connection.read_to_end(&mut heard) {
-        Ok(_) => true,
-        Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
-    };
-    (String::from_utf8_lossy(&heard).into_owned(), ended)
-}
-
-fn listen(mock: &Program, path: &str) -> (String, bool) {
-    exchange(mock, "1.0", path, &message("x", None))
+    connection
 }

@@ -92,7 +92,7 @@ fn dialects_are_spoken() {
     let mock = mock("dialects: [molecule]\n");
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": "message/send", "params": {
         "message": {"messageId": "m", "role": "user", "parts": [{"type": "text", "text": "hi"}]}}});
-    let (answer, _) = exchange(&mock, "0.3", "/", &body.to_string());
+    let answer = exchange(&mock, "0.3", "/", &body.to_string());
     assert!(answer.contains("\"hi\""), "{answer}");
 }
 
@@ -108,9 +108,9 @@ fn an_agent_of_0_3_knows_nothing_of_1_0() {
         .to_string()
     };
     // It does not look at the version that callers name.
-    let (answer, _) = exchange(&mock, "1.0", "/", &send("message/send"));
+    let answer = exchange(&mock, "1.0", "/", &send("message/send"));
     assert!(answer.contains(r#""state":"completed""#), "{answer}");
-    let (answer, _) = exchange(&mock, "1.0", "/", &send("SendMessage"));
+    let answer = exchange(&mock, "1.0", "/", &send("SendMessage"));
     assert!(answer.contains(r#""error":{"code":-32"#), "{answer}");
 }
 
