@@ -2,6 +2,7 @@
 
 mod data;
 mod key;
+mod mock;
 mod serve;
 
 use std::process::ExitCode;
@@ -27,6 +28,8 @@ enum Command {
     /// Make and revoke the API keys of callers.
     #[command(subcommand)]
     Key(key::Command),
+    /// Serve an agent that follows a script, for tests.
+    Mock(mock::Arguments),
 }
 
 #[tokio::main]
@@ -35,6 +38,7 @@ async fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Serve(arguments) => serve::run(arguments).await,
         Command::Key(command) => key::run(command),
+        Command::Mock(arguments) => mock::run(arguments).await,
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
