@@ -3,6 +3,7 @@
 mod data;
 mod doctor;
 mod key;
+mod mock;
 mod serve;
 
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ enum Command {
     /// Make and revoke the API keys of callers.
     #[command(subcommand)]
     Key(key::Command),
+    /// Serve an agent that follows a script, for tests.
+    Mock(mock::Arguments),
 }
 
 #[tokio::main]
@@ -39,6 +42,7 @@ async fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(arguments).await,
         Command::Doctor(arguments) => return doctor::run(arguments).await,
         Command::Key(command) => key::run(command),
+        Command::Mock(arguments) => mock::run(arguments).await,
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -56,5 +56,5 @@ pub use nuncio_tasks::{
     agent::{Agent, Cause, Conduct, Failure, Interrupted, Turn},
     output::{Chunk, Output},
 };
-pub use server::{Bound, Error, Limits, Server, Stopper};
+pub use server::{Bound, Error, Front, Limits, Server, Stopper};
 pub use streams::StreamLimits;

@@ -3,11 +3,16 @@
 mod builder;
 
 use std::{
-    convert::Infallible, future::Future, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration,
+    convert::Infallible, error::Error as StdError, future::Future, io, net::SocketAddr, pin::Pin,
+    sync::Arc, time::Duration,
 };
 
+use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use hyper::{
+    body::{Body as HttpBody, Incoming},
+    service::Service,
+};
 use nuncio_net::listen::{Drain, Listener};
 use nuncio_protocol::card::AgentCard;
 use nuncio_tasks::engine::Tasks;
@@ -103,6 +108,20 @@ impl Bound {
     /// Answers until the process is told to stop, by Ctrl-C or SIGTERM. Told once more, it waits
     /// for nobody.
     pub async fn run_until_told(self) {
+        self.run_until_told_behind(|front| front).await;
+    }
+
+    /// Answers until the process is told to stop, behind a service that stands between the
+    /// wire and everything that is answered here, and hands on to [`Front`] what it likes.
+    pub async fn run_until_told_behind<S, B>(self, wrap: impl FnOnce(Front) -> S)
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+        S: Clone + Send + Sync + 'static,
+        S::Future: Send + 'static,
+        B: HttpBody + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn StdError + Send + Sync>>,
+    {
         let stopper = self.stopper();
         let signals = tokio::spawn(async move {
             told_to_stop().await;
@@ -112,17 +131,29 @@ impl Bound {
             tracing::info!("stopping at once");
             stopper.stop_at_once();
         });
-        self.run().await;
+        self.run_behind(wrap).await;
         signals.abort();
     }
 
     /// Answers until it is stopped; returns when everything has ended.
     pub async fn run(self) {
+        self.run_behind(|front| front).await;
+    }
+
+    async fn run_behind<S, B>(self, wrap: impl FnOnce(Front) -> S)
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+        S: Clone + Send + Sync + 'static,
+        S::Future: Send + 'static,
+        B: HttpBody + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn StdError + Send + Sync>>,
+    {
         let watching = {
             let streams = Arc::clone(&self.streams);
             tokio::spawn(async move { streams.watch().await })
         };
-        let service = Front { endpoint: self.endpoint, drain: self.drain.clone() };
+        let service = wrap(Front { endpoint: self.endpoint, drain: self.drain.clone() });
         let mut serving = tokio::task::JoinSet::new();
         for listener in self.listeners {
             serving.spawn(listener.serve(service.clone(), self.drain.clone()));
@@ -141,19 +172,23 @@ impl Bound {
     }
 }
 
-/// What all connections share.
+/// Answers every request of a server, whichever connection it came over.
 #[derive(Clone, Debug)]
-struct Front {
+pub struct Front {
     endpoint: Arc<Endpoint>,
     drain: Drain,
 }
 
-impl hyper::service::Service<Request<Incoming>> for Front {
+impl<B> Service<Request<B>> for Front
+where
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
+    fn call(&self, request: Request<B>) -> Self::Future {
         if request.method() == Method::GET {
             match request.uri().path() {
                 "/readyz" if self.drain.has_begun() => {

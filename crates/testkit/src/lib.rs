@@ -12,6 +12,8 @@ pub mod program;
 
 pub mod faults;
 
+pub mod broken;
+
 pub mod disk;
 
 pub mod webhook;

@@ -41,6 +41,11 @@ impl Program {
         &self.said
     }
 
+    /// Returns where it listens, as host and port.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
     /// Sends a request of A2A 1.0 over a connection of its own; returns head and body as they
     /// come. `headers` are whole lines.
     ///

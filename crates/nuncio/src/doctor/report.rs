@@ -125,6 +125,15 @@ impl Report {
         self.findings.iter().filter(|finding| finding.outcome == outcome).count()
     }
 
+    /// Returns how many interfaces were examined.
+    pub(crate) fn interfaces(&self) -> usize {
+        let mut names: Vec<_> =
+            self.findings.iter().filter_map(|one| one.subject.as_ref()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.len()
+    }
+
     #[expect(clippy::print_stderr, reason = "progress, for people who wait")]
     fn add(&mut self, check: Check, outcome: Outcome, what: &str) {
         if self.shows_progress {

@@ -16,18 +16,18 @@ pub(crate) fn text(report: &Report) -> String {
         // Writing to a string cannot fail, here and below.
         let _ = writeln!(text, "{agent}");
     }
-    let mut group = "";
-    for finding in &report.findings {
-        if finding.check.group() != group {
-            group = finding.check.group();
-            let _ = writeln!(text, "\n{group}");
-        }
-        let subject = finding.subject.as_ref().map(|subject| format!("[{subject}] "));
-        let subject = subject.unwrap_or_default();
-        let (outcome, code, what) = (finding.outcome, finding.check.code(), &finding.what);
-        let _ = writeln!(text, "  {outcome:<4}  {code}  {subject}{what}");
-        if let (Some(cause), Some(fix)) = (finding.cause(), finding.fix()) {
-            let _ = writeln!(text, "        cause: {cause}\n        fix: {fix}");
+    let mut rest = &report.findings[..];
+    while let Some(first) = rest.first() {
+        let group = first.check.group();
+        let end = rest.iter().position(|one| one.check.group() != group).unwrap_or(rest.len());
+        let (findings, others) = rest.split_at(end);
+        rest = others;
+        let _ = writeln!(text, "\n{group}");
+        let is_alike = |one: &Finding| one.outcome == Outcome::Skipped && one.what == first.what;
+        if findings.iter().all(is_alike) {
+            let _ = writeln!(text, "  {:<4}  {group}.*  {}", first.outcome, first.what);
+        } else {
+            lines(findings, report, &mut text);
         }
     }
     let _ = writeln!(
@@ -39,6 +39,31 @@ pub(crate) fn text(report: &Report) -> String {
         report.count(Outcome::Skipped)
     );
     text
+}
+
+/// Writes what was found in one group: what is the same on several interfaces is one line.
+fn lines(findings: &[Finding], report: &Report, text: &mut String) {
+    let is_same = |one: &&Finding, other: &Finding| {
+        (one.check, one.outcome, &one.what) == (other.check, other.outcome, &other.what)
+    };
+    for (index, finding) in findings.iter().enumerate() {
+        if findings[..index].iter().any(|earlier| is_same(&earlier, finding)) {
+            continue;
+        }
+        let same = findings.iter().filter(|other| is_same(other, finding));
+        let subjects: Vec<&str> = same.filter_map(|one| one.subject.as_deref()).collect();
+        let subject = match subjects.len() {
+            0 => String::new(),
+            count if count > 1 && count == report.interfaces() => "[all interfaces] ".to_owned(),
+            _ => format!("[{}] ", subjects.join(", ")),
+        };
+        let (outcome, code, what) = (finding.outcome, finding.check.code(), &finding.what);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {outcome:<4}  {code}  {subject}{what}");
+        if let (Some(cause), Some(fix)) = (finding.cause(), finding.fix()) {
+            let _ = writeln!(text, "        cause: {cause}\n        fix: {fix}");
+        }
+    }
 }
 
 /// Writes one JSON document.

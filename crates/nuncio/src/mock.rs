@@ -1,0 +1,132 @@
+//! `nuncio mock`: an agent that follows a script, for tests of whatever calls agents.
+//!
+//! The script is a YAML file (`script`): who the agent is, which steps follow which message
+//! (`rule`, `step`, `agent`), and what goes wrong (`fault`). Everything that goes right is the
+//! real `nuncio_server` with the real task engine, so that what a test learns here holds for
+//! agents that exist.
+//!
+//! What goes wrong, goes wrong in a layer between the wire and the server (`wire`), and not in a
+//! proxy before it: there is one connection to break and not two, callers keep their address,
+//! HTTP/2 and gRPC pass through untouched, and a port is all that is needed.
+//!
+//! Nothing is random: faults count requests, and delays are what the file says.
+
+mod agent;
+mod card;
+mod document;
+mod fault;
+mod pause;
+mod rule;
+mod script;
+mod step;
+mod stream;
+mod template;
+mod wire;
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::{Context as _, anyhow, bail};
+use clap::Args;
+use nuncio_auth::{ApiKey, ApiKeys, Gatekeeper};
+use nuncio_server::{Bound, Dialects, Limits, Server};
+
+use self::{
+    agent::Scripted,
+    card::Cards,
+    fault::{Faults, Signature},
+    script::Script,
+    wire::{Faulty, Wrong},
+};
+
+/// Work is not worth waiting for when a test ends.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What is served, and where.
+///
+///     nuncio mock agent.yaml
+///     nuncio mock agent.yaml --port 0
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The script; `{}` is one, and echoes.
+    file: PathBuf,
+
+    /// The address to listen at; anything but this machine needs `auth` in the script.
+    #[arg(long, default_value = "127.0.0.1")]
+    host: String,
+
+    /// The port to listen at; 0 takes any that is free.
+    #[arg(long, default_value_t = 7420)]
+    port: u16,
+}
+
+pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let file = arguments.file.display();
+    let text = std::fs::read_to_string(&arguments.file).with_context(|| format!("read {file}"))?;
+    let script = Script::read(&text).map_err(|error| anyhow!("{file}:{error}"))?;
+    let is_local = matches!(arguments.host.as_str(), "127.0.0.1" | "::1" | "localhost");
+    if !is_local && script.auth.is_none() {
+        bail!(
+            "{} can be reached from elsewhere, so callers must prove who they are: give {file} \
+             `auth: {{keys: […]}}`, with keys of `nuncio key new NAME --keys FILE`",
+            arguments.host
+        );
+    }
+    let server = server(&script).with_context(|| file.to_string())?;
+    let bound = server.bind(&format!("{}:{}", arguments.host, arguments.port)).await?;
+    announce(&bound);
+    let wrong = Wrong {
+        faults: Faults::new(&script.faults),
+        cards: Cards::new(&script, bound.card(), bound.local_url()),
+        offered: script.offered(),
+        is_old: script.is_old(),
+    };
+    // An old agent has a card of its own.
+    if wrong.faults.is_empty() && wrong.cards.is_none() {
+        bound.run_until_told().await;
+    } else {
+        bound.run_until_told_behind(|front| Faulty::new(front, wrong)).await;
+    }
+    Ok(())
+}
+
+#[expect(clippy::print_stderr, reason = "for people, and for scripts that wait for it")]
+fn announce(bound: &Bound) {
+    eprintln!("listening on {}", bound.local_url());
+}
+
+/// Puts together what goes right.
+fn server(script: &Script) -> anyhow::Result<Server> {
+    let agent = Scripted::new(script.rules.clone(), script.otherwise.clone());
+    let mut limits = Limits::default();
+    limits.drain = PATIENCE;
+    let card = script.card.build();
+    let mut server = Server::new(&script.card.name, agent)
+        .limits(limits)
+        .dialects(Dialects::from(script.offered()));
+    if script.card.capabilities.extended_agent_card {
+        if script.auth.is_none() {
+            bail!("an extended card is for known callers: give the script `auth`, or leave it out");
+        }
+        server = server.extended_card(card.clone());
+    }
+    server = server.card(card);
+    let is_signed = script.card.signed
+        || script.card_faults().any(|fault| fault.signature == Some(Signature::Bad));
+    if is_signed {
+        if !script.card.interfaces.is_empty() {
+            bail!("`card.interfaces` are put in after signing; leave them out, or `signed`");
+        }
+        server = server.sign()?;
+    }
+    if let Some(auth) = &script.auth {
+        let keys = ApiKeys::new();
+        for (index, key) in auth.keys.iter().enumerate() {
+            let key: ApiKey = key.parse().with_context(|| {
+                format!("auth.keys[{index}]: make one with `nuncio key new NAME --keys FILE`")
+            })?;
+            keys.add(key.record(format!("caller-{}", index + 1)));
+        }
+        server = server.gatekeeper(Gatekeeper::builder().api_keys(keys).build()?);
+    }
+    Ok(server)
+}
