@@ -20,6 +20,7 @@ mod write;
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use clap::{Args, ValueEnum};
+use futures_util::future::join_all;
 use http::HeaderName;
 use nuncio_client::{
     Credentials, Origin,
@@ -31,7 +32,7 @@ use nuncio_protocol::card::AgentCard;
 
 use self::{
     patient::Patient,
-    report::{Outcome, Report},
+    report::{Finding, Outcome, Report},
     wire::Wire,
 };
 
@@ -158,29 +159,41 @@ async fn examine(arguments: &Arguments, source: Source) -> Result<Report, &'stat
     };
     wire.credentials = credentials(arguments, &source, Some(&seen.found.card))?;
     card::check_security(&seen.found.card, wire.credentials.is_some(), &mut report);
-    let mut patients = Vec::new();
-    for interface in &seen.ways.interfaces {
+    // All at once: the slowest decides how long it takes, and not the number of interfaces.
+    let examined = join_all(seen.ways.interfaces.iter().map(|interface| {
         let patient = Patient::new(&wire, interface, &seen.found.card);
-        report.about(Some(patient.name()));
-        if interface::check(&patient, &mut report).await {
-            patients.push(patient);
-        }
+        Box::pin(examine_one(patient, arguments.read_only))
+    }));
+    let mut patients = Vec::new();
+    for (patient, part) in examined.await {
+        report.findings.extend(part);
+        patients.extend(patient);
     }
     if arguments.read_only {
         report.skip_rest("--read-only: no message is sent");
     } else {
-        for patient in &mut patients {
-            report.about(Some(patient.name()));
-            conversation::check(patient, &mut report).await;
-            streaming::check(patient, &mut report).await;
-            operations::check(patient, &mut report).await;
-        }
         report.about(None);
         agreement::check(&patients, &mut report).await;
     }
     report.skip_rest("no interface of the card could be examined");
     report.sort();
     Ok(report)
+}
+
+/// Examines one interface. Returns it if it answers, and what was found.
+async fn examine_one(
+    mut patient: Patient<'_>,
+    read_only: bool,
+) -> (Option<Patient<'_>>, Vec<Finding>) {
+    let mut report = Report::new("");
+    report.about(Some(patient.name()));
+    let answers = interface::check(&patient, &mut report).await;
+    if answers && !read_only {
+        conversation::check(&mut patient, &mut report).await;
+        streaming::check(&patient, &mut report).await;
+        operations::check(&patient, &mut report).await;
+    }
+    (answers.then_some(patient), std::mem::take(&mut report.findings))
 }
 
 /// Returns what the agent is shown. Where a key goes, its card says.

@@ -12,7 +12,11 @@ use nuncio_client::{
     negotiate::{Negotiated, Reason, Terms, negotiate},
 };
 use nuncio_net::{CheckedUrl, Trust};
-use nuncio_protocol::card::{AgentCard, Severity, lint_text, sign};
+use nuncio_protocol::{
+    card::{AgentCard, Severity, lint_text, sign},
+    json::{self, read_with},
+    version::Version,
+};
 
 use super::{
     Signatures,
@@ -111,6 +115,13 @@ fn not_found(error: &discover::Error, report: &mut Report) {
         report.pass_with(Check::CardFound, format!("there is a document at {}", invalid.url));
         report.fail(Check::CardValid, chain(error));
         return;
+    }
+    let too_large = |one: &&discover::Tried| {
+        matches!(one.outcome, Tried::Failed(nuncio_net::Error::TooLarge { .. }))
+    };
+    if let Some(large) = error.tried().iter().find(too_large) {
+        report.pass_with(Check::CardFound, format!("there is a document at {}", large.url));
+        return report.fail(Check::CardSize, large.outcome.to_string());
     }
     report.fail(Check::CardFound, chain(error));
     let needs = |one: &discover::Tried| matches!(one.outcome, Tried::NeedsCredentials(_));
@@ -270,15 +281,40 @@ fn interfaces(found: &Found, ways: &Negotiated, report: &mut Report) {
         Some(origin) => report.warn(Check::CardOrigin, format!("an interface is at {origin}")),
         None => report.pass(Check::CardOrigin),
     }
-    let declared = &found.card.supported_interfaces;
-    match declared.iter().find(|one| one.version().is_none()) {
-        Some(one) if one.protocol_version.trim().is_empty() => {
-            report.warn(Check::CardVersion, format!("`{}` has no version", one.url));
+    let known = |version: &str| {
+        Version::parse(version).is_some_and(|one| one.major <= 1 && one >= Version::V0_2)
+    };
+    match versions(&found.text).iter().find(|version| !known(version)) {
+        Some(version) if version.is_empty() => {
+            report.fail(Check::CardVersion, "an interface says nothing");
         }
-        Some(one) => {
-            let text = format!("`{}` has the version `{}`", one.url, one.protocol_version);
-            report.fail(Check::CardVersion, text);
-        }
+        Some(version) => report.fail(Check::CardVersion, format!("an interface says `{version}`")),
         None => report.pass(Check::CardVersion),
     }
+}
+
+/// Returns the versions as the card has them: who reads it fills in what is missing.
+fn versions(text: &str) -> Vec<String> {
+    let mut versions = Vec::new();
+    // A card that cannot be read is reported elsewhere.
+    let _ = read_with(text, |reader| {
+        reader.members(|reader, key| {
+            if key != "supportedInterfaces" {
+                return reader.skip();
+            }
+            reader.items(|reader| {
+                let mut version = String::new();
+                reader.members(|reader, key| {
+                    if key == "protocolVersion" && reader.peek()? == json::Kind::String {
+                        version = reader.string()?.trim().to_owned();
+                        return Ok(());
+                    }
+                    reader.skip()
+                })?;
+                versions.push(version);
+                Ok(())
+            })
+        })
+    });
+    versions
 }

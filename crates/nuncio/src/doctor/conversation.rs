@@ -3,7 +3,7 @@
 use nuncio_protocol::{
     error::ErrorKind,
     ids::ContextId,
-    message::Message,
+    message::{Message, Role},
     operation::{GetTaskRequest, ListTasksRequest, Request, Response, SendMessageRequest},
     state::TaskState,
     task::{SendMessageResponse, Task},
@@ -73,6 +73,8 @@ fn look(task: &Task, report: &mut Report) {
     if state.is_failure() {
         let why = task.status.message.as_ref().map(|message| message.text()).unwrap_or_default();
         report.warn(Check::ConversationOutcome, format!("the task ended as {state:?}: {why}"));
+    } else if state == TaskState::Completed && is_silent(task) {
+        report.warn(Check::ConversationOutcome, "the task is completed without a word or result");
     } else {
         report.pass_with(Check::ConversationOutcome, format!("the task is {state:?}"));
     }
@@ -82,6 +84,11 @@ fn look(task: &Task, report: &mut Report) {
     } else {
         report.warn(Check::ConversationWaits, format!("the task is still {state:?}"));
     }
+}
+
+fn is_silent(task: &Task) -> bool {
+    let speaks = |message: &Message| message.role == Role::Agent;
+    task.artifacts.is_empty() && task.status.message.is_none() && !task.history.iter().any(speaks)
 }
 
 async fn get(patient: &Patient<'_>, task: &Task, report: &mut Report) {

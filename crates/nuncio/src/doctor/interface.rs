@@ -4,7 +4,7 @@ use http::StatusCode;
 use nuncio_client::{Error, credentials::required};
 use nuncio_protocol::{
     error::ErrorKind,
-    ids::PushConfigId,
+    ids::{PushConfigId, TaskId},
     json::read_with,
     jsonrpc::Id,
     message::Message,
@@ -32,6 +32,15 @@ const HTTP: &str = "HTTP+JSON has no such thing";
 pub(crate) async fn check(patient: &Patient<'_>, report: &mut Report) -> bool {
     unauthenticated(patient, report).await;
     let outcome = patient.call(unknown_task()).await;
+    if matches!(&outcome, Err(Error::Status { status, .. }) if status.is_server_error()) {
+        // It may be that one operation alone that fails.
+        if kind(&patient.call(cancel(unknown_id())).await) == Some(ErrorKind::TaskNotFound) {
+            report.pass(Check::InterfaceAnswers);
+            task_not_found(patient, report).await;
+            report.skip_rest_of(&["interface"], "GetTask, by which it is tried, fails");
+            return true;
+        }
+    }
     let demands = !required(patient.card).is_empty();
     let why = match &outcome {
         Err(error) if error.is_unauthenticated() => {
@@ -71,6 +80,13 @@ pub(crate) async fn check(patient: &Patient<'_>, report: &mut Report) -> bool {
             report.skip_rest_of(&["interface"], if patient.is_grpc() { GRPC } else { HTTP });
             return true;
         }
+        Err(Error::WrongId { .. }) => {
+            refusals(patient, report).await;
+            "answers carry the id of another request"
+        }
+        Err(Error::NotA2a { .. }) if writes_bad_errors(patient, report).await => {
+            "the agent's errors cannot be read"
+        }
         Err(_) => {
             report.fail(Check::InterfaceAnswers, said(&outcome));
             "the interface does not answer"
@@ -78,6 +94,21 @@ pub(crate) async fn check(patient: &Patient<'_>, report: &mut Report) -> bool {
     };
     report.skip_rest_of(&["interface"], why);
     false
+}
+
+/// Tells whether the agent answers with an error that only it can read, and reports that.
+async fn writes_bad_errors(patient: &Patient<'_>, report: &mut Report) -> bool {
+    let Some(sent) = patient.written(unknown_task(), &Id::number(1)) else { return false };
+    let Ok(reply) = patient.wire.send(sent).await else { return false };
+    let is_error = patient.told(&reply).is_some();
+    if is_error {
+        error_shape(patient, &reply, report);
+    }
+    is_error
+}
+
+fn cancel(id: TaskId) -> Request {
+    Request::CancelTask(CancelTaskRequest { tenant: None, id, metadata: None })
 }
 
 /// Makes a request without credentials where some are demanded.
@@ -340,10 +371,7 @@ async fn told(patient: &Patient<'_>, sent: Sent<'_>) -> Result<Option<Told>, Str
 async fn task_not_found(patient: &Patient<'_>, report: &mut Report) {
     let capabilities = &patient.card.capabilities;
     let id = unknown_id();
-    let mut requests = vec![
-        unknown_task(),
-        Request::CancelTask(CancelTaskRequest { tenant: None, id: id.clone(), metadata: None }),
-    ];
+    let mut requests = vec![unknown_task(), cancel(id.clone())];
     if capabilities.push_notifications == Some(true) {
         requests.push(Request::GetTaskPushNotificationConfig(
             GetTaskPushNotificationConfigRequest {
@@ -365,14 +393,20 @@ async fn task_not_found(patient: &Patient<'_>, report: &mut Report) {
     for request in requests {
         let operation = request.operation();
         let outcome = patient.call(request).await;
-        if !is_unsayable(&outcome) && kind(&outcome) != Some(ErrorKind::TaskNotFound) {
+        // A capability that is missing is told by the checks of that capability.
+        let is_fine = matches!(
+            kind(&outcome),
+            Some(ErrorKind::TaskNotFound | ErrorKind::PushNotificationNotSupported)
+        );
+        if !is_unsayable(&outcome) && !is_fine {
             wrong.push(format!("{}: {}", operation.name(), said(&outcome)));
         }
     }
     if capabilities.streaming == Some(true) {
         let request = Request::SubscribeToTask(SubscribeToTaskRequest { tenant: None, id });
         let recording = streaming::record(patient, request, None).await;
-        if recording.refusal() != Some(ErrorKind::TaskNotFound) {
+        let refusal = recording.refusal();
+        if !matches!(refusal, Some(ErrorKind::TaskNotFound | ErrorKind::UnsupportedOperation)) {
             wrong.push(format!("SubscribeToTask: {}", recording.said()));
         }
     }

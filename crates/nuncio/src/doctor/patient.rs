@@ -185,7 +185,8 @@ pub(crate) fn said<T>(outcome: &Result<T, Error>) -> String {
 fn told_json_rpc(reply: &Reply) -> Option<Told> {
     let Ok(jsonrpc::Reply::Error(text)) = jsonrpc::read_reply(reply.text()) else { return None };
     let (mut code, mut has_message, mut has_details) = (None, false, false);
-    read_with(text, |reader| {
+    // What cannot be read has none of them.
+    let _ = read_with(text, |reader| {
         reader.members(|reader, key| {
             match &*key {
                 "code" if reader.peek()? == Kind::Number => code = reader.number()?.parse().ok(),
@@ -200,8 +201,7 @@ fn told_json_rpc(reply: &Reply) -> Option<Told> {
             }
             Ok(())
         })
-    })
-    .ok()?;
+    });
     let error = read_with(text, ProtocolError::read_jsonrpc)
         .unwrap_or_else(|error| ProtocolError::new(ErrorKind::Internal, error.to_string()));
     Some(Told { error, code, has_message, has_details })

@@ -36,7 +36,10 @@ pub(crate) async fn check(wire: &Wire, source: &Source, report: &mut Report) -> 
     } else {
         report.warn(Check::ReachEncrypted, format!("{origin} is plain http"));
     }
-    let error = match wire.send(Sent::get(&url).anonymous()).await {
+    // A place that every agent has; what it answers does not matter yet.
+    let place = format!("{}/.well-known/agent-card.json", url.origin());
+    let place = wire.check_url(&place).unwrap_or(url);
+    let error = match wire.send(Sent::get(&place).anonymous()).await {
         // Whatever the answer is, there is one; a large one too.
         Ok(_) | Err(Error::TooLarge { .. }) => {
             pass(report, origin.is_https(), &[Check::ReachTcp, Check::ReachTls, Check::ReachHttp]);

@@ -34,6 +34,8 @@ pub(crate) struct Recording {
     error: Option<ProtocolError>,
     /// What is wrong with the stream.
     broken: Option<String>,
+    /// How the connection broke off.
+    cut: Option<String>,
     /// Whether the agent closed the stream.
     is_closed: bool,
 }
@@ -97,6 +99,12 @@ fn look(recording: &Recording, report: &mut Report) {
         report.pass(Check::StreamingEnds);
         let text = "it stays open after its last event";
         report.pass_if(Check::StreamingCloses, recording.is_closed, text);
+    } else if let Some(cut) = &recording.cut {
+        report.fail(Check::StreamingEnds, format!("it breaks off: {cut}"));
+        report.skip(Check::StreamingCloses, "the task has not ended");
+    } else if recording.broken.is_some() {
+        report.skip(Check::StreamingEnds, "not every event can be read");
+        report.skip(Check::StreamingCloses, "not every event can be read");
     } else if recording.is_closed {
         report.fail(Check::StreamingEnds, "it is closed before the task has ended");
         report.skip(Check::StreamingCloses, "the task has not ended");
@@ -193,6 +201,8 @@ async fn read(
 ) {
     let media = media_type(response.headers());
     recording.media_type = Some(media.clone());
+    let limits = sse::Limits { line: MAX_ANSWER, event: MAX_ANSWER, stream: MAX_ANSWER as u64 };
+    let mut decoder = sse::Decoder::new(limits);
     if !response.status().is_success() || media != "text/event-stream" {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = match response.collect(MAX_ANSWER).await {
@@ -205,12 +215,17 @@ async fn read(
         let reply = Reply { status, headers, body, waited: std::time::Duration::ZERO };
         match patient.told(&reply) {
             Some(told) => recording.error = Some(told.error),
-            None => recording.broken = Some(format!("{status} with `{media}` is no stream")),
+            None => {
+                // It may be a stream that says to be something else.
+                decoder.push(reply.body);
+                recording.is_closed = recording.take_all(patient, &mut decoder);
+                if recording.events.is_empty() {
+                    recording.broken = Some(format!("{status} with `{media}` is no stream"));
+                }
+            }
         }
         return;
     }
-    let limits = sse::Limits { line: MAX_ANSWER, event: MAX_ANSWER, stream: MAX_ANSWER as u64 };
-    let mut decoder = sse::Decoder::new(limits);
     let mut body = response.into_body();
     loop {
         match timeout_at(end, body.chunk()).await {
@@ -221,23 +236,12 @@ async fn read(
             }
             Ok(Err(nuncio_net::Error::Timeout { .. })) | Err(_) => return,
             Ok(Err(error)) => {
-                recording.broken = Some(chain(&error));
+                recording.cut = Some(chain(&error));
                 return;
             }
         }
-        loop {
-            match decoder.next_event() {
-                Ok(Some(event)) => {
-                    if !recording.take(patient, &event) {
-                        return;
-                    }
-                }
-                Ok(None) => break,
-                Err(error) => {
-                    recording.broken = Some(error.to_string());
-                    return;
-                }
-            }
+        if !recording.take_all(patient, &mut decoder) {
+            return;
         }
     }
 }
@@ -276,6 +280,7 @@ impl Recording {
         match (&self.error, &self.broken) {
             (Some(error), _) => format!("{:?}: {}", error.kind(), error.message()),
             (None, Some(broken)) => broken.clone(),
+            (None, None) if self.cut.is_some() => self.cut.clone().unwrap_or_default(),
             (None, None) if self.is_closed => format!("a stream of {} events", self.events.len()),
             (None, None) => format!("a stream that stays open after {} events", self.events.len()),
         }
@@ -290,6 +295,21 @@ impl Recording {
         );
         is_message
             || states.is_some_and(|state: TaskState| state.is_terminal() || state.is_interrupted())
+    }
+
+    /// Takes all events that are complete; returns whether the stream can be read on.
+    fn take_all(&mut self, patient: &Patient<'_>, decoder: &mut sse::Decoder) -> bool {
+        loop {
+            match decoder.next_event() {
+                Ok(Some(event)) if self.take(patient, &event) => {}
+                Ok(Some(_)) => return false,
+                Ok(None) => return true,
+                Err(error) => {
+                    self.broken = Some(error.to_string());
+                    return false;
+                }
+            }
+        }
     }
 
     /// Takes an event; returns whether the stream can be read on.
@@ -323,6 +343,11 @@ impl Recording {
         match error {
             Error::Peer(error) => self.error = Some(error),
             Error::Unsayable { cause, .. } => self.error = Some(cause),
+            error @ (Error::Net(_) | Error::Cut { .. } | Error::Interrupted { .. })
+                if !self.events.is_empty() =>
+            {
+                self.cut = Some(chain(&error));
+            }
             error => self.broken = Some(chain(&error)),
         }
     }
