@@ -306,7 +306,7 @@ fn versions(text: &str) -> Vec<String> {
                 let mut version = String::new();
                 reader.members(|reader, key| {
                     if key == "protocolVersion" && reader.peek()? == json::Kind::String {
-                        version = reader.string()?.trim().to_owned();
+                        reader.string()?.trim().clone_into(&mut version);
                         return Ok(());
                     }
                     reader.skip()

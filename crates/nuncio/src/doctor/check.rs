@@ -38,7 +38,7 @@ macro_rules! checks {
 impl Check {
     /// Returns the group, `card`.
     pub(crate) fn group(self) -> &'static str {
-        self.code().split_once('.').map_or(self.code(), |(group, _)| group)
+        self.code().split_once('.').map_or_else(|| self.code(), |(group, _)| group)
     }
 }
 

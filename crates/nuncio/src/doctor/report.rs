@@ -172,13 +172,13 @@ impl Finding {
     /// Returns what is the cause, if something is wrong.
     pub(crate) fn cause(&self) -> Option<&str> {
         let is_wrong = matches!(self.outcome, Outcome::Warning | Outcome::Failure);
-        is_wrong.then(|| self.cause.as_deref().unwrap_or(self.check.cause()))
+        is_wrong.then(|| self.cause.as_deref().unwrap_or_else(|| self.check.cause()))
     }
 
     /// Returns how to mend it, if something is wrong.
     pub(crate) fn fix(&self) -> Option<&str> {
         let is_wrong = matches!(self.outcome, Outcome::Warning | Outcome::Failure);
-        is_wrong.then(|| self.fix.as_deref().unwrap_or(self.check.fix()))
+        is_wrong.then(|| self.fix.as_deref().unwrap_or_else(|| self.check.fix()))
     }
 }
 

@@ -213,16 +213,15 @@ async fn read(
             }
         };
         let reply = Reply { status, headers, body, waited: std::time::Duration::ZERO };
-        match patient.told(&reply) {
-            Some(told) => recording.error = Some(told.error),
-            None => {
-                // It may be a stream that says to be something else.
-                decoder.push(reply.body);
-                recording.is_closed = recording.take_all(patient, &mut decoder);
-                if recording.events.is_empty() {
-                    recording.broken = Some(format!("{status} with `{media}` is no stream"));
-                }
-            }
+        if let Some(told) = patient.told(&reply) {
+            recording.error = Some(told.error);
+            return;
+        }
+        // It may be a stream that says to be something else.
+        decoder.push(reply.body);
+        recording.is_closed = recording.take_all(patient, &mut decoder);
+        if recording.events.is_empty() {
+            recording.broken = Some(format!("{status} with `{media}` is no stream"));
         }
         return;
     }
