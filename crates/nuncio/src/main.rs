@@ -1,6 +1,7 @@
 //! The `nuncio` program. It only reads the command line and puts the crates together.
 
 mod data;
+mod doctor;
 mod key;
 mod mock;
 mod serve;
@@ -25,6 +26,8 @@ struct Arguments {
 enum Command {
     /// Serve an agent: a ready-made one, or any program.
     Serve(serve::Arguments),
+    /// Find out why an agent does not work.
+    Doctor(doctor::Arguments),
     /// Make and revoke the API keys of callers.
     #[command(subcommand)]
     Key(key::Command),
@@ -37,6 +40,7 @@ enum Command {
 async fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Serve(arguments) => serve::run(arguments).await,
+        Command::Doctor(arguments) => return doctor::run(arguments).await,
         Command::Key(command) => key::run(command),
         Command::Mock(arguments) => mock::run(arguments).await,
     };
