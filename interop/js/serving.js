@@ -111,7 +111,8 @@ const requestHandler = new DefaultRequestHandler(
   new DefaultExecutionEventBusManager(),
   new InMemoryPushNotificationStore(),
   undefined,
-  { ...card, description: 'does more for those it knows' },
+  // A card instead of a function would be for those only that are authenticated.
+  async () => ({ ...card, description: 'does more for those it knows' }),
 );
 const userBuilder = UserBuilder.noAuthentication;
 const app = express();

@@ -8,9 +8,10 @@ use nuncio_protocol::{
 use tokio::task::JoinSet;
 
 use crate::{
+    Failure,
     proxy::Proxy,
     report::Report,
-    target::{Outcome, Target, all, ensure, nobody, saying, text_of},
+    target::{Outcome, Target, all, ensure, nobody, saying, text_in, text_of},
 };
 
 pub(crate) async fn check(target: &Target, report: &mut Report) {
@@ -30,7 +31,7 @@ fn counted(count: u32) -> String {
 /// The text of all artifacts that events bring.
 fn pieces(events: &[StreamResponse]) -> String {
     let text = |event: &StreamResponse| match event {
-        StreamResponse::ArtifactUpdate(update) => update.artifact.text(),
+        StreamResponse::ArtifactUpdate(update) => text_in(&update.artifact),
         StreamResponse::Task(task) => text_of(task),
         _ => String::new(),
     };
@@ -109,5 +110,18 @@ async fn cut(target: &Target) -> Outcome {
     let seen = all(remote.stream(nobody(), counting(COUNT)).await?).await?;
     let cuts = proxy.cuts();
     ensure!(cuts >= 2, "it was cut {cuts} times");
+    let kept = kept(target, &seen).await?;
+    ensure!(kept == counted(COUNT), "the agent itself keeps `{kept}`");
     check_counted(&seen, COUNT)
+}
+
+/// What the agent keeps of the task that events are about.
+async fn kept(target: &Target, events: &[StreamResponse]) -> Result<String, Failure> {
+    let id = events.iter().find_map(|event| match event {
+        StreamResponse::Task(task) => Some(&task.id),
+        StreamResponse::StatusUpdate(update) => Some(&update.task_id),
+        StreamResponse::ArtifactUpdate(update) => Some(&update.task_id),
+        StreamResponse::Message(_) => None,
+    });
+    Ok(text_of(&target.get(id.ok_or("no event names the task")?).await?))
 }

@@ -7,13 +7,13 @@ use nuncio_protocol::{
     dialect::WireForm,
     error::ErrorKind,
     ids::TaskId,
-    message::Message,
+    message::{Message, Part},
     operation::{
         CancelTaskRequest, GetTaskRequest, Request, Response, SendMessageConfiguration,
         SendMessageRequest,
     },
     service::{CallContext, Caller},
-    task::{SendMessageResponse, StreamResponse, Task},
+    task::{Artifact, SendMessageResponse, StreamResponse, Task},
 };
 
 use crate::Failure;
@@ -156,5 +156,10 @@ pub(crate) fn cancelling(id: &TaskId) -> Request {
 
 /// The text of all artifacts of a task.
 pub(crate) fn text_of(task: &Task) -> String {
-    task.artifacts.iter().map(nuncio_protocol::task::Artifact::text).collect()
+    task.artifacts.iter().map(text_in).collect()
+}
+
+/// The text of an artifact, without anything between its parts.
+pub(crate) fn text_in(artifact: &Artifact) -> String {
+    artifact.parts.iter().filter_map(Part::as_text).collect()
 }
