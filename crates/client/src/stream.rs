@@ -3,7 +3,11 @@
 //! A stream is at its end when its last event says so. One that ends earlier was cut, and is
 //! resumed: by `Last-Event-ID` where the peer numbers its events, otherwise by subscribing
 //! again, or asking for the task if it has ended, and telling the difference to what was seen.
+//!
+//! Who subscribes again in 1.0 is told the task first. In 0.3 nobody promises that, so the task
+//! is asked for until it has ended; so it is wherever a subscription does not begin with it.
 
+mod breaks;
 mod seen;
 
 use std::{
@@ -17,9 +21,7 @@ use std::{
 use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::stream::unfold;
-use nuncio_net::{Clock, Error as NetError};
 use nuncio_protocol::{
-    error::ErrorKind,
     ids::{ContextId, TaskId},
     json::Shared,
     operation::{GetTaskRequest, Request, SubscribeToTaskRequest},
@@ -28,7 +30,10 @@ use nuncio_protocol::{
 };
 use tokio::time::{Instant, sleep, timeout};
 
-use self::seen::{Seen, Standing};
+use self::{
+    breaks::{is_break, is_gone, is_older, is_passing},
+    seen::{Seen, Standing},
+};
 use crate::{
     error::Error,
     remote::Remote,
@@ -56,15 +61,20 @@ impl Followed {
         // A message is needed again only if it may be sent again before any event has come.
         let operation = request.operation();
         let again = remote.options().retries.may_repeat(operation).then(|| request.clone());
+        let task = match &request {
+            Request::SubscribeToTask(request) => Some(request.id.clone()),
+            _ => None,
+        };
         let frames = remote.open_stream(&ctx, request, None).await?;
         let follower = Follower {
+            is_blind: is_older(remote.interface().form),
             remote,
             ctx,
             again,
             is_resumable: frames.is_resumable,
             frames: Some(frames),
             ready: VecDeque::new(),
-            task: None,
+            task,
             context: None,
             standing: Standing::Open,
             seen: Seen::default(),
@@ -73,6 +83,8 @@ impl Followed {
             broken: None,
             hint: None,
             in_vain: 0,
+            asked: 0,
+            news: Instant::now(),
             has_ended: false,
         };
         let events = unfold(Box::new(follower), |mut follower| async move {
@@ -112,6 +124,8 @@ struct Follower {
     /// Kept only if the peer does not number its events.
     seen: Seen,
     is_resumable: bool,
+    /// Whether who subscribes again is not told what was missed.
+    is_blind: bool,
     last_id: Option<Bytes>,
     /// Whether the stream was resumed and nothing has come of it yet.
     is_fresh: bool,
@@ -121,6 +135,10 @@ struct Follower {
     hint: Option<Duration>,
     /// Resumes that brought nothing new.
     in_vain: u32,
+    /// How often the task was asked for since there was news of it.
+    asked: u32,
+    /// Since when there is no news of the task, if it is asked for.
+    news: Instant,
     has_ended: bool,
 }
 
@@ -181,9 +199,18 @@ impl Follower {
         self.frames = None;
     }
 
+    /// Leaves a subscription that does not begin with the task.
+    fn go_blind(&mut self) {
+        self.is_blind = true;
+        let frame = self.frames.as_ref().map_or(1, |frames| frames.number() - 1);
+        self.break_off(Error::Cut { frame });
+    }
+
     fn break_off(&mut self, error: Error) {
         self.hint = self.frames.take().and_then(|frames| frames.retry());
         self.broken = Some(error);
+        // Whatever there was of the stream, now it begins to be silent.
+        self.news = Instant::now();
     }
 
     /// Takes in an event; `None` if the reader has seen it, or gets it by other events.
@@ -193,17 +220,22 @@ impl Follower {
             frame: self.frames.as_ref().map_or(1, Frames::number) - 1,
             cause: error.to_string(),
         })?;
-        if std::mem::take(&mut self.is_fresh)
-            && let StreamResponse::Task(task) = value
-        {
+        if std::mem::take(&mut self.is_fresh) {
             if !self.is_resumable {
                 self.last_id = id.or_else(|| self.last_id.take());
-                self.catch_up(task);
+                match value {
+                    StreamResponse::Task(task) => self.catch_up(task),
+                    // Nobody knows what came before it.
+                    _ => self.go_blind(),
+                }
                 return Ok(None);
             }
-            let is_gap = task.metadata.as_ref().is_some_and(|data| data.get(RESUME_GAP).is_some());
-            if id == self.last_id && !is_gap {
-                return Ok(None);
+            if let StreamResponse::Task(task) = value {
+                let is_gap =
+                    task.metadata.as_ref().is_some_and(|data| data.get(RESUME_GAP).is_some());
+                if id == self.last_id && !is_gap {
+                    return Ok(None);
+                }
             }
         }
         self.learn(value);
@@ -249,7 +281,7 @@ impl Follower {
         for event in self.seen.missed(task, self.context.as_ref()) {
             self.learn(&event);
             self.seen.add(&event);
-            self.in_vain = 0;
+            (self.in_vain, self.asked, self.news) = (0, 0, Instant::now());
             self.ready.push_back(Event { seq: None, response: Shared::new(event) });
         }
         self.standing = Standing::of(task.status.state);
@@ -264,6 +296,9 @@ impl Follower {
                 return Err(last);
             }
             return Err(Error::Interrupted { resumes: self.in_vain, last: Box::new(last) });
+        }
+        if self.is_blind && !self.is_resumable && self.task.is_some() {
+            return self.ask_again(last).await;
         }
         let request = match (&self.task, &self.again) {
             (Some(id), _) => {
@@ -292,6 +327,19 @@ impl Follower {
         }
     }
 
+    /// Asks for the task, of which a subscription would not tell what was missed.
+    async fn ask_again(&mut self, last: Error) -> Result<(), Error> {
+        let remote = self.remote.options();
+        let (clocks, limits) = (remote.clocks, remote.resumes);
+        // As long as a stream that is silent would be resumed.
+        if self.news.elapsed() >= clocks.idle * limits.in_vain {
+            return Err(Error::Interrupted { resumes: self.asked, last: Box::new(last) });
+        }
+        self.wait().await?;
+        self.in_vain += 1;
+        self.ask(last).await
+    }
+
     /// Asks for the task, which cannot be subscribed to.
     async fn ask(&mut self, last: Error) -> Result<(), Error> {
         let Some(id) = self.task.clone() else { return Err(last) };
@@ -309,6 +357,11 @@ impl Follower {
             Ok(task) => self.catch_up(task),
             Err(_) => return Err(last),
         }
+        self.asked += 1;
+        if self.is_blind {
+            // Whoever answers is there, and a task may take its time.
+            self.in_vain = 0;
+        }
         match self.standing {
             Standing::Over | Standing::Interrupted => self.has_ended = true,
             // The peer says that it cannot be followed, and that it goes on: ask again.
@@ -319,7 +372,7 @@ impl Follower {
 
     async fn wait(&mut self) -> Result<(), Error> {
         let limits = self.remote.options().resumes;
-        let pause = match (self.hint.take(), self.in_vain) {
+        let pause = match (self.hint.take(), self.in_vain.max(self.asked)) {
             (Some(hint), _) => hint,
             (None, 0) => Duration::ZERO,
             (None, tries) => retry::pause(limits.pause, tries, retry::random()),
@@ -331,40 +384,5 @@ impl Follower {
         }
         sleep(pause).await;
         Ok(())
-    }
-}
-
-/// Tells whether the way to the peer broke, rather than that the peer said something.
-fn is_break(error: &Error) -> bool {
-    match error {
-        Error::Net(NetError::Timeout { clock: Clock::Whole, .. }) => false,
-        Error::Net(_) | Error::Cut { .. } => true,
-        // So says a server that stops, where streams have no other way to say it.
-        Error::Peer(error) => error.kind() == ErrorKind::Unavailable,
-        _ => false,
-    }
-}
-
-/// Tells whether it may fare better another time.
-fn is_passing(error: &Error) -> bool {
-    is_break(error)
-        || matches!(error, Error::BreakerOpen { .. })
-        || matches!(error, Error::Status { status, .. }
-            if status.is_server_error() || *status == http::StatusCode::TOO_MANY_REQUESTS)
-        || matches!(error, Error::Peer(error) if error.kind() == ErrorKind::RateLimited)
-}
-
-/// Tells whether a task is said to have no stream, which is so if it has ended.
-fn is_gone(error: &Error) -> bool {
-    match error {
-        Error::Unsayable { .. } => true,
-        Error::Peer(error) => matches!(
-            error.kind(),
-            ErrorKind::UnsupportedOperation | ErrorKind::MethodNotFound | ErrorKind::TaskNotFound
-        ),
-        Error::Status { status, .. } => {
-            matches!(status.as_u16(), 404 | 405 | 410 | 501)
-        }
-        _ => false,
     }
 }
