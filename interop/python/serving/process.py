@@ -1,6 +1,5 @@
 """An agent as a process: on ports of its own until its input ends or it is terminated."""
 
-import asyncio
 import socket
 import sys
 import threading

@@ -31,4 +31,64 @@ impl Difference {
     }
 }
 
-const KNOWN: &[Difference] = &[];
+/// A2A 0.3 itself.
+const OLDER: &[WireForm] = &[WireForm::V03, WireForm::V03Http, WireForm::V03Grpc];
+
+const KNOWN: &[Difference] = &[
+    Difference {
+        label: "",
+        forms: OLDER,
+        case: "ListTasks",
+        kind: Kind::Lacks,
+        shows: "has no ListTasks",
+        how: "A2A 0.3 has no ListTasks",
+    },
+    Difference {
+        label: "Python 0.3.",
+        forms: &[WireForm::V03Http],
+        case: "push config list",
+        kind: Kind::Lacks,
+        shows: "unknown exception",
+        how: "it does not list webhooks here",
+    },
+    Difference {
+        label: "Python 0.3.",
+        forms: &[WireForm::V03Http],
+        case: "push config delete",
+        kind: Kind::Lacks,
+        shows: "405 Method Not Allowed",
+        how: "it does not delete webhooks here",
+    },
+    Difference {
+        label: "Python 0.3.",
+        forms: &[WireForm::V03Grpc],
+        case: "push config list",
+        kind: Kind::Lacks,
+        shows: "Method not implemented!",
+        how: "it does not list webhooks here",
+    },
+    Difference {
+        label: "Python 0.3.",
+        forms: &[WireForm::V03Grpc],
+        case: "push config delete",
+        kind: Kind::Lacks,
+        shows: "Method not implemented!",
+        how: "it does not delete webhooks here",
+    },
+    Difference {
+        label: "JavaScript 0.3.",
+        forms: &[WireForm::V03Http],
+        case: "SubscribeToTask of an unknown task",
+        kind: Kind::Differs,
+        shows: "is refused with Internal",
+        how: "it stumbles over its own error",
+    },
+    Difference {
+        label: "JavaScript 0.3.",
+        forms: &[WireForm::V03Grpc],
+        case: "CancelTask of a finished task",
+        kind: Kind::Differs,
+        shows: "is refused with UnsupportedOperation",
+        how: "its code alone does not say which of several errors it is",
+    },
+];

@@ -129,7 +129,9 @@ async def main() -> None:
     add_A2AServiceServicer_to_server(GrpcHandler(extended, handler), grpc_server)
     rest = RESTAdapter(card, handler, extended_agent_card=extended)
     routes = [
-        *A2AStarletteApplication(card, handler, extended_agent_card=extended).routes(rpc_url="/rpc"),
+        *A2AStarletteApplication(card, handler, extended_agent_card=extended).routes(
+            rpc_url="/rpc"
+        ),
         *(
             Route(f"/rest{path}", endpoint, methods=[method])
             for (path, method), endpoint in rest.routes().items()
