@@ -5,7 +5,8 @@
 //! again, or asking for the task if it has ended, and telling the difference to what was seen.
 //!
 //! Who subscribes again in 1.0 is told the task first. In 0.3 nobody promises that, so the task
-//! is asked for until it has ended; so it is wherever a subscription does not begin with it.
+//! is asked for until it has ended; so it is wherever a subscription does not begin with it, or
+//! adds a piece to an artifact: some peers tell a piece in the task and once more behind it.
 
 mod breaks;
 mod seen;
@@ -80,6 +81,7 @@ impl Followed {
             seen: Seen::default(),
             last_id: None,
             is_fresh: false,
+            is_resumed: false,
             broken: None,
             hint: None,
             in_vain: 0,
@@ -129,6 +131,8 @@ struct Follower {
     last_id: Option<Bytes>,
     /// Whether the stream was resumed and nothing has come of it yet.
     is_fresh: bool,
+    /// Whether the stream was ever resumed.
+    is_resumed: bool,
     /// Why the stream broke off last.
     broken: Option<Error>,
     /// How long the peer wants us to wait.
@@ -199,7 +203,7 @@ impl Follower {
         self.frames = None;
     }
 
-    /// Leaves a subscription that does not begin with the task.
+    /// Leaves a subscription of which nobody knows what is missing, or there twice.
     fn go_blind(&mut self) {
         self.is_blind = true;
         let frame = self.frames.as_ref().map_or(1, |frames| frames.number() - 1);
@@ -225,7 +229,6 @@ impl Follower {
                 self.last_id = id.or_else(|| self.last_id.take());
                 match value {
                     StreamResponse::Task(task) => self.catch_up(task),
-                    // Nobody knows what came before it.
                     _ => self.go_blind(),
                 }
                 return Ok(None);
@@ -237,6 +240,13 @@ impl Follower {
                     return Ok(None);
                 }
             }
+        }
+        if self.is_resumed
+            && !self.is_resumable
+            && matches!(value, StreamResponse::ArtifactUpdate(update) if update.append)
+        {
+            self.go_blind();
+            return Ok(None);
         }
         self.learn(value);
         // Who promises numbers and gives none is not believed.
@@ -315,6 +325,7 @@ impl Follower {
                 self.is_resumable &= frames.is_resumable;
                 self.frames = Some(frames);
                 self.is_fresh = self.task.is_some();
+                self.is_resumed |= self.is_fresh;
                 Ok(())
             }
             Err(error) if is_gone(&error) && self.task.is_some() => self.ask(last).await,
