@@ -80,8 +80,7 @@ impl Followed {
             standing: Standing::Open,
             seen: Seen::default(),
             last_id: None,
-            is_fresh: false,
-            is_resumed: false,
+            round: Round::First,
             broken: None,
             hint: None,
             in_vain: 0,
@@ -129,10 +128,7 @@ struct Follower {
     /// Whether who subscribes again is not told what was missed.
     is_blind: bool,
     last_id: Option<Bytes>,
-    /// Whether the stream was resumed and nothing has come of it yet.
-    is_fresh: bool,
-    /// Whether the stream was ever resumed.
-    is_resumed: bool,
+    round: Round,
     /// Why the stream broke off last.
     broken: Option<Error>,
     /// How long the peer wants us to wait.
@@ -144,6 +140,17 @@ struct Follower {
     /// Since when there is no news of the task, if it is asked for.
     news: Instant,
     has_ended: bool,
+}
+
+/// Which stream it is that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    /// The one that was asked for.
+    First,
+    /// One that was resumed, and nothing has come of it yet.
+    Fresh,
+    /// One that was resumed.
+    Later,
 }
 
 impl Follower {
@@ -224,7 +231,8 @@ impl Follower {
             frame: self.frames.as_ref().map_or(1, Frames::number) - 1,
             cause: error.to_string(),
         })?;
-        if std::mem::take(&mut self.is_fresh) {
+        if self.round == Round::Fresh {
+            self.round = Round::Later;
             if !self.is_resumable {
                 self.last_id = id.or_else(|| self.last_id.take());
                 match value {
@@ -241,7 +249,7 @@ impl Follower {
                 }
             }
         }
-        if self.is_resumed
+        if self.round == Round::Later
             && !self.is_resumable
             && matches!(value, StreamResponse::ArtifactUpdate(update) if update.append)
         {
@@ -324,8 +332,9 @@ impl Follower {
             Ok(frames) => {
                 self.is_resumable &= frames.is_resumable;
                 self.frames = Some(frames);
-                self.is_fresh = self.task.is_some();
-                self.is_resumed |= self.is_fresh;
+                if self.task.is_some() {
+                    self.round = Round::Fresh;
+                }
                 Ok(())
             }
             Err(error) if is_gone(&error) && self.task.is_some() => self.ask(last).await,

@@ -127,7 +127,8 @@ async def main() -> None:
         push_config_store=InMemoryPushNotificationConfigStore(),
         extended_agent_card=extended,
     )
-    add_A2AServiceServicer_to_server(GrpcHandler(handler), grpc_server)
+    # Generated without types.
+    add_A2AServiceServicer_to_server(GrpcHandler(handler), grpc_server)  # type: ignore[no-untyped-call]
     routes = [
         *create_agent_card_routes(card),
         *create_jsonrpc_routes(handler, "/rpc"),

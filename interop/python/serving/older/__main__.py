@@ -126,7 +126,9 @@ async def main() -> None:
         push_config_store=InMemoryPushNotificationConfigStore(),
     )
     # On gRPC this SDK has one card for everybody: here the one that the others give on asking.
-    add_A2AServiceServicer_to_server(GrpcHandler(extended, handler), grpc_server)
+    servicer = GrpcHandler(extended, handler)
+    # Generated without types.
+    add_A2AServiceServicer_to_server(servicer, grpc_server)  # type: ignore[no-untyped-call]
     rest = RESTAdapter(card, handler, extended_agent_card=extended)
     routes = [
         *A2AStarletteApplication(card, handler, extended_agent_card=extended).routes(
