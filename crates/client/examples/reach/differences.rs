@@ -76,6 +76,14 @@ const KNOWN: &[Difference] = &[
         how: "it does not delete webhooks here",
     },
     Difference {
+        label: "Python 0.3.",
+        forms: OLDER,
+        case: "what is kept beside SubscribeToTask",
+        kind: Kind::Differs,
+        shows: "the agent keeps `",
+        how: "it keeps pieces twice while somebody is subscribed",
+    },
+    Difference {
         label: "JavaScript 0.3.",
         forms: &[WireForm::V03Http],
         case: "SubscribeToTask of an unknown task",

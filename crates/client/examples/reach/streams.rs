@@ -1,6 +1,9 @@
 //! Cases that are answered with a stream.
 
+use futures_util::StreamExt as _;
 use nuncio_protocol::{
+    dialect::WireForm,
+    ids::TaskId,
     operation::{Request, SubscribeToTaskRequest},
     state::TaskState,
     task::StreamResponse,
@@ -19,6 +22,7 @@ pub(crate) async fn check(target: &Target, report: &mut Report) {
     report.case("a message in a stream", message(target)).await;
     report.case("a stream to a question", question(target)).await;
     report.case("SubscribeToTask", subscribe(target)).await;
+    report.case("what is kept beside SubscribeToTask", subscribe_and_keep(target)).await;
     report.case("50 streams at once", crowd(target)).await;
     report.case("a stream that is cut", cut(target)).await;
 }
@@ -71,24 +75,32 @@ async fn question(target: &Target) -> Outcome {
 }
 
 async fn subscribe(target: &Target) -> Outcome {
-    let id = target.begin("hold").await?.id;
-    let request = SubscribeToTaskRequest { tenant: None, id: id.clone() };
-    let following = tokio::spawn({
-        let target = target.clone();
-        async move { target.stream(Request::SubscribeToTask(request)).await }
-    });
-    // Who is told only what comes later must be there before.
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    // It goes on for seconds, so that there is something to be told, also where the task is not.
+    let id = target.begin("count:500").await?.id;
+    let mut events = target.open(subscribing(&id)).await?;
+    let first = events.next().await.ok_or("it brings nothing")??;
+    let begins_with_task = matches!(first.response.value()?, StreamResponse::Task(_));
+    let is_older = matches!(target.form(), WireForm::V03 | WireForm::V03Http | WireForm::V03Grpc);
+    ensure!(begins_with_task || is_older, "it begins with {first:?}");
     target.cancel(&id).await?;
-    let events = following.await??;
-    ensure!(
-        matches!(events.first(), Some(StreamResponse::Task(task)) if task.id == id),
-        "it begins with {:?}",
-        events.first()
-    );
+    let events = all(events).await?;
     let last = events.last().and_then(StreamResponse::state);
     ensure!(last == Some(TaskState::Canceled), "it ends with {last:?}");
     Ok(())
+}
+
+async fn subscribe_and_keep(target: &Target) -> Outcome {
+    let id = target.begin("count:50").await?.id;
+    let events = target.stream(subscribing(&id)).await?;
+    let last = events.last().and_then(StreamResponse::state);
+    ensure!(last == Some(TaskState::Completed), "it ends with {last:?}");
+    let kept = text_of(&target.get(&id).await?);
+    ensure!(kept == counted(50), "the agent keeps `{kept}`");
+    Ok(())
+}
+
+fn subscribing(id: &TaskId) -> Request {
+    Request::SubscribeToTask(SubscribeToTaskRequest { tenant: None, id: id.clone() })
 }
 
 async fn crowd(target: &Target) -> Outcome {

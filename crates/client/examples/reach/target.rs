@@ -1,6 +1,6 @@
 //! One interface of the agent, and what the cases ask of it.
 
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use nuncio_client::{Agent, Error, Followed, Interface, Remote};
 use nuncio_net::{Client as NetClient, Errand, Purpose};
 use nuncio_protocol::{
@@ -12,7 +12,7 @@ use nuncio_protocol::{
         CancelTaskRequest, GetTaskRequest, Request, Response, SendMessageConfiguration,
         SendMessageRequest,
     },
-    service::{CallContext, Caller},
+    service::{Answered, CallContext, Caller},
     task::{Artifact, SendMessageResponse, StreamResponse, Task},
 };
 
@@ -34,7 +34,7 @@ pub(crate) use ensure;
 /// One interface of the agent.
 #[derive(Clone)]
 pub(crate) struct Target {
-    pub(crate) agent: Agent,
+    agent: Agent,
     net: NetClient,
     interface: Interface,
 }
@@ -62,8 +62,17 @@ impl Target {
         Ok(Remote::new(self.net.clone(), interface))
     }
 
+    /// Opens a stream. Boxed like the next: what it takes is large.
+    pub(crate) fn open(&self, request: Request) -> BoxFuture<'_, Result<Followed, Error>> {
+        self.agent.stream(nobody(), request).boxed()
+    }
+
+    fn answer(&self, request: Request) -> BoxFuture<'_, Result<Answered, Error>> {
+        self.agent.call(nobody(), request).boxed()
+    }
+
     pub(crate) async fn call(&self, request: Request) -> Result<Response, Failure> {
-        Ok(self.agent.call(nobody(), request).await?.into_response()?)
+        Ok(self.answer(request).await?.into_response()?)
     }
 
     /// Sends a message that becomes a task.
@@ -99,14 +108,14 @@ impl Target {
 
     /// Streams what becomes of a request to the end.
     pub(crate) async fn stream(&self, request: Request) -> Result<Vec<StreamResponse>, Failure> {
-        all(self.agent.stream(nobody(), request).await?).await
+        all(self.open(request).await?).await
     }
 
     /// Makes a call that is to be refused, and fails if it is refused otherwise.
     pub(crate) async fn refuses(&self, request: Request, kind: ErrorKind) -> Outcome {
         let name = request.operation().name();
         let error = if request.operation().is_streaming() {
-            match self.agent.stream(nobody(), request).await {
+            match self.open(request).await {
                 Err(error) => error,
                 Ok(mut events) => match events.next().await {
                     Some(Err(error)) => error,
@@ -114,7 +123,7 @@ impl Target {
                 },
             }
         } else {
-            match self.agent.call(nobody(), request).await {
+            match self.answer(request).await {
                 Err(error) => error,
                 Ok(answer) => return Err(format!("{name} gives {answer:?}").into()),
             }
