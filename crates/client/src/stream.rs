@@ -3,7 +3,12 @@
 //! A stream is at its end when its last event says so. One that ends earlier was cut, and is
 //! resumed: by `Last-Event-ID` where the peer numbers its events, otherwise by subscribing
 //! again, or asking for the task if it has ended, and telling the difference to what was seen.
+//!
+//! Who subscribes again in 1.0 is told the task first. In 0.3 nobody promises that, so the task
+//! is asked for until it has ended; so it is wherever a subscription does not begin with it, or
+//! adds a piece to an artifact: some peers tell a piece in the task and once more behind it.
 
+mod breaks;
 mod seen;
 
 use std::{
@@ -17,9 +22,7 @@ use std::{
 use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::stream::unfold;
-use nuncio_net::{Clock, Error as NetError};
 use nuncio_protocol::{
-    error::ErrorKind,
     ids::{ContextId, TaskId},
     json::Shared,
     operation::{GetTaskRequest, Request, SubscribeToTaskRequest},
@@ -28,7 +31,10 @@ use nuncio_protocol::{
 };
 use tokio::time::{Instant, sleep, timeout};
 
-use self::seen::{Seen, Standing};
+use self::{
+    breaks::{is_break, is_gone, is_older, is_passing},
+    seen::{Seen, Standing},
+};
 use crate::{
     error::Error,
     remote::Remote,
@@ -56,23 +62,30 @@ impl Followed {
         // A message is needed again only if it may be sent again before any event has come.
         let operation = request.operation();
         let again = remote.options().retries.may_repeat(operation).then(|| request.clone());
+        let task = match &request {
+            Request::SubscribeToTask(request) => Some(request.id.clone()),
+            _ => None,
+        };
         let frames = remote.open_stream(&ctx, request, None).await?;
         let follower = Follower {
+            is_blind: is_older(remote.interface().form),
             remote,
             ctx,
             again,
             is_resumable: frames.is_resumable,
             frames: Some(frames),
             ready: VecDeque::new(),
-            task: None,
+            task,
             context: None,
             standing: Standing::Open,
             seen: Seen::default(),
             last_id: None,
-            is_fresh: false,
+            round: Round::First,
             broken: None,
             hint: None,
             in_vain: 0,
+            asked: 0,
+            news: Instant::now(),
             has_ended: false,
         };
         let events = unfold(Box::new(follower), |mut follower| async move {
@@ -112,16 +125,32 @@ struct Follower {
     /// Kept only if the peer does not number its events.
     seen: Seen,
     is_resumable: bool,
+    /// Whether who subscribes again is not told what was missed.
+    is_blind: bool,
     last_id: Option<Bytes>,
-    /// Whether the stream was resumed and nothing has come of it yet.
-    is_fresh: bool,
+    round: Round,
     /// Why the stream broke off last.
     broken: Option<Error>,
     /// How long the peer wants us to wait.
     hint: Option<Duration>,
     /// Resumes that brought nothing new.
     in_vain: u32,
+    /// How often the task was asked for since there was news of it.
+    asked: u32,
+    /// Since when there is no news of the task, if it is asked for.
+    news: Instant,
     has_ended: bool,
+}
+
+/// Which stream it is that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    /// The one that was asked for.
+    First,
+    /// One that was resumed, and nothing has come of it yet.
+    Fresh,
+    /// One that was resumed.
+    Later,
 }
 
 impl Follower {
@@ -181,9 +210,18 @@ impl Follower {
         self.frames = None;
     }
 
+    /// Leaves a subscription of which nobody knows what is missing, or there twice.
+    fn go_blind(&mut self) {
+        self.is_blind = true;
+        let frame = self.frames.as_ref().map_or(1, |frames| frames.number() - 1);
+        self.break_off(Error::Cut { frame });
+    }
+
     fn break_off(&mut self, error: Error) {
         self.hint = self.frames.take().and_then(|frames| frames.retry());
         self.broken = Some(error);
+        // Whatever there was of the stream, now it begins to be silent.
+        self.news = Instant::now();
     }
 
     /// Takes in an event; `None` if the reader has seen it, or gets it by other events.
@@ -193,18 +231,30 @@ impl Follower {
             frame: self.frames.as_ref().map_or(1, Frames::number) - 1,
             cause: error.to_string(),
         })?;
-        if std::mem::take(&mut self.is_fresh)
-            && let StreamResponse::Task(task) = value
-        {
+        if self.round == Round::Fresh {
+            self.round = Round::Later;
             if !self.is_resumable {
                 self.last_id = id.or_else(|| self.last_id.take());
-                self.catch_up(task);
+                match value {
+                    StreamResponse::Task(task) => self.catch_up(task),
+                    _ => self.go_blind(),
+                }
                 return Ok(None);
             }
-            let is_gap = task.metadata.as_ref().is_some_and(|data| data.get(RESUME_GAP).is_some());
-            if id == self.last_id && !is_gap {
-                return Ok(None);
+            if let StreamResponse::Task(task) = value {
+                let is_gap =
+                    task.metadata.as_ref().is_some_and(|data| data.get(RESUME_GAP).is_some());
+                if id == self.last_id && !is_gap {
+                    return Ok(None);
+                }
             }
+        }
+        if self.round == Round::Later
+            && !self.is_resumable
+            && matches!(value, StreamResponse::ArtifactUpdate(update) if update.append)
+        {
+            self.go_blind();
+            return Ok(None);
         }
         self.learn(value);
         // Who promises numbers and gives none is not believed.
@@ -249,7 +299,7 @@ impl Follower {
         for event in self.seen.missed(task, self.context.as_ref()) {
             self.learn(&event);
             self.seen.add(&event);
-            self.in_vain = 0;
+            (self.in_vain, self.asked, self.news) = (0, 0, Instant::now());
             self.ready.push_back(Event { seq: None, response: Shared::new(event) });
         }
         self.standing = Standing::of(task.status.state);
@@ -265,6 +315,9 @@ impl Follower {
             }
             return Err(Error::Interrupted { resumes: self.in_vain, last: Box::new(last) });
         }
+        if self.is_blind && !self.is_resumable && self.task.is_some() {
+            return self.ask_again(last).await;
+        }
         let request = match (&self.task, &self.again) {
             (Some(id), _) => {
                 Request::SubscribeToTask(SubscribeToTaskRequest { tenant: None, id: id.clone() })
@@ -279,7 +332,9 @@ impl Follower {
             Ok(frames) => {
                 self.is_resumable &= frames.is_resumable;
                 self.frames = Some(frames);
-                self.is_fresh = self.task.is_some();
+                if self.task.is_some() {
+                    self.round = Round::Fresh;
+                }
                 Ok(())
             }
             Err(error) if is_gone(&error) && self.task.is_some() => self.ask(last).await,
@@ -290,6 +345,19 @@ impl Follower {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Asks for the task, of which a subscription would not tell what was missed.
+    async fn ask_again(&mut self, last: Error) -> Result<(), Error> {
+        let remote = self.remote.options();
+        let (clocks, limits) = (remote.clocks, remote.resumes);
+        // As long as a stream that is silent would be resumed.
+        if self.news.elapsed() >= clocks.idle * limits.in_vain {
+            return Err(Error::Interrupted { resumes: self.asked, last: Box::new(last) });
+        }
+        self.wait().await?;
+        self.in_vain += 1;
+        self.ask(last).await
     }
 
     /// Asks for the task, which cannot be subscribed to.
@@ -309,6 +377,11 @@ impl Follower {
             Ok(task) => self.catch_up(task),
             Err(_) => return Err(last),
         }
+        self.asked += 1;
+        if self.is_blind {
+            // Whoever answers is there, and a task may take its time.
+            self.in_vain = 0;
+        }
         match self.standing {
             Standing::Over | Standing::Interrupted => self.has_ended = true,
             // The peer says that it cannot be followed, and that it goes on: ask again.
@@ -319,7 +392,7 @@ impl Follower {
 
     async fn wait(&mut self) -> Result<(), Error> {
         let limits = self.remote.options().resumes;
-        let pause = match (self.hint.take(), self.in_vain) {
+        let pause = match (self.hint.take(), self.in_vain.max(self.asked)) {
             (Some(hint), _) => hint,
             (None, 0) => Duration::ZERO,
             (None, tries) => retry::pause(limits.pause, tries, retry::random()),
@@ -331,40 +404,5 @@ impl Follower {
         }
         sleep(pause).await;
         Ok(())
-    }
-}
-
-/// Tells whether the way to the peer broke, rather than that the peer said something.
-fn is_break(error: &Error) -> bool {
-    match error {
-        Error::Net(NetError::Timeout { clock: Clock::Whole, .. }) => false,
-        Error::Net(_) | Error::Cut { .. } => true,
-        // So says a server that stops, where streams have no other way to say it.
-        Error::Peer(error) => error.kind() == ErrorKind::Unavailable,
-        _ => false,
-    }
-}
-
-/// Tells whether it may fare better another time.
-fn is_passing(error: &Error) -> bool {
-    is_break(error)
-        || matches!(error, Error::BreakerOpen { .. })
-        || matches!(error, Error::Status { status, .. }
-            if status.is_server_error() || *status == http::StatusCode::TOO_MANY_REQUESTS)
-        || matches!(error, Error::Peer(error) if error.kind() == ErrorKind::RateLimited)
-}
-
-/// Tells whether a task is said to have no stream, which is so if it has ended.
-fn is_gone(error: &Error) -> bool {
-    match error {
-        Error::Unsayable { .. } => true,
-        Error::Peer(error) => matches!(
-            error.kind(),
-            ErrorKind::UnsupportedOperation | ErrorKind::MethodNotFound | ErrorKind::TaskNotFound
-        ),
-        Error::Status { status, .. } => {
-            matches!(status.as_u16(), 404 | 405 | 410 | 501)
-        }
-        _ => false,
     }
 }

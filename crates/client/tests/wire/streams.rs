@@ -11,7 +11,12 @@ use std::{
 
 use futures_util::StreamExt as _;
 use nuncio_client::{Error, Options};
-use nuncio_protocol::{dialect::WireForm, operation::Request};
+use nuncio_protocol::{
+    dialect::WireForm,
+    ids::TaskId,
+    operation::{Request, SubscribeToTaskRequest},
+    state::TaskState,
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -40,6 +45,23 @@ async fn follow(peer: &Peer, options: Options) -> Result<String, Error> {
     Ok(pieces(&events))
 }
 
+/// A task as A2A 0.3 writes it.
+fn older_task(texts: &[&str], state: &str) -> String {
+    let parts: Vec<String> =
+        texts.iter().map(|text| format!(r#"{{"kind":"text","text":"{text}"}}"#)).collect();
+    let parts = parts.join(",");
+    format!(
+        r#"{{"kind":"task","id":"t","contextId":"c","status":{{"state":"{state}"}},"artifacts":[{{"artifactId":"a","parts":[{parts}]}}]}}"#
+    )
+}
+
+/// A piece of its artifact.
+fn older_piece(text: &str) -> String {
+    format!(
+        r#"{{"kind":"artifact-update","taskId":"t","contextId":"c","append":true,"artifact":{{"artifactId":"a","parts":[{{"kind":"text","text":"{text}"}}]}}}}"#
+    )
+}
+
 #[track_caller]
 fn methods(peer: &Peer, expected: &[&str]) {
     let requests = peer.requests();
@@ -59,9 +81,9 @@ async fn without_numbers_the_difference_is_told() {
     ];
     for first in broken {
         let now = format!(r#"{{"task":{}}}"#, task_with(&["1", "2", "3"], "WORKING"));
-        let second = Act::Leave(stream(&[&now, &piece("4", true), &done()]));
+        let second = Act::Leave(stream(&[&now, &done()]));
         let peer = Peer::start([first, second]).await;
-        assert_eq!(follow(&peer, quick()).await.unwrap(), "1234");
+        assert_eq!(follow(&peer, quick()).await.unwrap(), "123");
         methods(&peer, &["SendStreamingMessage", "SubscribeToTask"]);
     }
 }
@@ -76,6 +98,75 @@ async fn a_task_that_ended_meanwhile_is_asked_for() {
     let peer = Peer::start(acts).await;
     assert_eq!(follow(&peer, quick()).await.unwrap(), "12");
     methods(&peer, &["SendStreamingMessage", "SubscribeToTask", "GetTask"]);
+}
+
+/// A2A 0.3 does not say that who subscribes is told what was missed, and the official Python
+/// SDK of 0.3 tells nothing of it, and keeps pieces twice while somebody is subscribed.
+#[tokio::test]
+async fn in_0_3_the_task_is_asked_for_until_it_is_over() {
+    let frames: String = [older_task(&["1"], "working"), older_piece("2")]
+        .iter()
+        .map(|event| frame(event))
+        .collect();
+    let acts = [
+        Act::Leave(stream(&[]) + &frames),
+        Act::Say(result(&older_task(&["1", "2", "3"], "working"))),
+        Act::Say(result(&older_task(&["1", "2", "3"], "working"))),
+        Act::Say(result(&older_task(&["1", "2", "3", "4"], "completed"))),
+    ];
+    let peer = Peer::start(acts).await;
+    let remote = remote_with(peer.address, WireForm::V03, quick());
+    let request = Request::SendStreamingMessage(send("hello"));
+    let events = rest(remote.stream(nobody(), request).await.unwrap()).await.unwrap();
+    assert_eq!(pieces(&events), "1234");
+    assert!(value(events.last().unwrap()).is_last(), "{events:?}");
+    methods(&peer, &["message/stream", "tasks/get", "tasks/get", "tasks/get"]);
+}
+
+#[tokio::test]
+async fn in_0_3_a_subscription_without_events_ends_with_the_task() {
+    let acts = [
+        Act::Leave(stream(&[])),
+        Act::Say(result(&older_task(&["1"], "working"))),
+        Act::Say(result(&older_task(&["1"], "canceled"))),
+    ];
+    let peer = Peer::start(acts).await;
+    let remote = remote_with(peer.address, WireForm::V03, quick());
+    let id = TaskId::parse("t").unwrap();
+    let request = Request::SubscribeToTask(SubscribeToTaskRequest { tenant: None, id });
+    let events = rest(remote.stream(nobody(), request).await.unwrap()).await.unwrap();
+    assert_eq!(pieces(&events), "1");
+    assert_eq!(value(events.last().unwrap()).state(), Some(TaskState::Canceled), "{events:?}");
+    methods(&peer, &["tasks/resubscribe", "tasks/get", "tasks/get"]);
+}
+
+/// The official Python SDK listens first and reads the task then, so that a piece can be in both.
+#[tokio::test]
+async fn a_piece_that_is_in_the_task_and_behind_it_comes_once() {
+    let now = format!(r#"{{"task":{}}}"#, task_with(&["1", "2"], "WORKING"));
+    let acts = [
+        Act::Leave(stream(&[&begun(), &piece("1", false)])),
+        Act::Leave(stream(&[&now, &piece("2", true), &piece("3", true), &done()])),
+        Act::Say(result(&task_with(&["1", "2", "3"], "WORKING"))),
+        Act::Say(result(&task_with(&["1", "2", "3"], "COMPLETED"))),
+    ];
+    let peer = Peer::start(acts).await;
+    assert_eq!(follow(&peer, quick()).await.unwrap(), "123");
+    methods(&peer, &["SendStreamingMessage", "SubscribeToTask", "GetTask", "GetTask"]);
+}
+
+/// In 1.0 a subscription begins with the task. Where it does not, events may be missing before.
+#[tokio::test]
+async fn a_subscription_without_the_task_is_not_believed() {
+    let acts = [
+        Act::Leave(stream(&[&begun(), &piece("1", false)])),
+        Act::Leave(stream(&[&piece("3", true)])),
+        Act::Say(result(&task_with(&["1", "2", "3"], "WORKING"))),
+        Act::Say(result(&task_with(&["1", "2", "3", "4"], "COMPLETED"))),
+    ];
+    let peer = Peer::start(acts).await;
+    assert_eq!(follow(&peer, quick()).await.unwrap(), "1234");
+    methods(&peer, &["SendStreamingMessage", "SubscribeToTask", "GetTask", "GetTask"]);
 }
 
 /// Ids alone prove nothing: some peers number by the clock and know nothing of resuming.

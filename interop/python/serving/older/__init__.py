@@ -1,0 +1,1 @@
+"""The same agent on the last official Python SDK of A2A 0.3."""

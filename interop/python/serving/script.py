@@ -1,0 +1,44 @@
+"""What the agents do, whatever SDK they are built on."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+# Slow enough that a stream can be cut and taken up again while the task works.
+PAUSE = 0.01
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of the one artifact that a task gives."""
+
+    text: str
+    append: bool = False
+    last: bool = True
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question, after which the caller has the turn."""
+
+    text: str
+
+
+def message_in(text: str) -> str | None:
+    """What `message:` is to be answered with, without any task."""
+    return text.removeprefix("message:") if text.startswith("message:") else None
+
+
+async def steps(text: str) -> AsyncIterator[Piece | Ask]:
+    """Does what a text says: `count:N`, `ask`, `hold`; everything else is said back."""
+    if text == "hold":
+        await asyncio.Event().wait()
+    elif text == "ask":
+        yield Ask("which one?")
+    elif text.startswith("count:"):
+        count = int(text.removeprefix("count:"))
+        for index in range(count):
+            yield Piece(f"{index} ", append=index > 0, last=index + 1 == count)
+            await asyncio.sleep(PAUSE)
+    else:
+        yield Piece(text)
