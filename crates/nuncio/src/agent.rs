@@ -411,7 +411,16 @@ where
         Some(deadline) => timeout_at(deadline, call).await.map_err(|_| Failure::timeout())?,
         None => call.await,
     };
-    Ok(done?)
+    match done {
+        // The client keeps the same clock, and may be first to say so.
+        Err(_) if is_over(deadline) => Err(Failure::timeout()),
+        done => Ok(done?),
+    }
+}
+
+/// Tells whether the user has stopped waiting.
+pub(crate) fn is_over(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
 /// Says how to log in.

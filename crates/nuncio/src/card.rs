@@ -123,7 +123,7 @@ pub(crate) struct Keygen {
     #[arg(long, value_enum, default_value_t = Kind::Es256)]
     algorithm: Kind,
 
-    /// A name for the key; a fingerprint otherwise.
+    /// A name for the key, to be repeated when it signs; a fingerprint otherwise.
     #[arg(long)]
     kid: Option<String>,
 }
@@ -371,7 +371,10 @@ fn keygen(Keygen { out, algorithm, kid }: &Keygen) -> Result<(), Failure> {
     let keys = KeySet::from_iter([signer.public_key().clone()]);
     let mut output = Output::new(crate::output::Format::Json, false);
     output.json(&json::to_string(&keys))?;
-    note(&format!("the private key is in {}: keep it secret", out.display()));
+    let kid = kid.as_ref().map(|kid| format!(" --kid {}", crate::again::quote(kid)));
+    let key = crate::again::quote(&out.display().to_string());
+    note("the private key is made: keep it secret");
+    note(&format!("Sign: nuncio card sign CARD --key {key}{}", kid.unwrap_or_default()));
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::{
     again,
-    agent::Connected,
+    agent::{Connected, is_over},
     failure::Failure,
     output::{Output, note},
     settings::Settings,
@@ -74,7 +74,10 @@ async fn run(
             _ = ctrl_c() => return Err(Failure::interrupted("broken off")),
         };
         let Some(event) = event else { return Ok(()) };
-        let event = event?;
+        let event = match event {
+            Err(_) if is_over(connected.deadline) => return Err(Failure::timeout()),
+            event => event?,
+        };
         connected.debug("<", &String::from_utf8_lossy(event.response.json()));
         let response = event.response.value().map_err(|error| {
             Failure::internal(format!("an event of the stream cannot be read: {error}"))

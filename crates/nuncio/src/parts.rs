@@ -34,9 +34,9 @@ const MEDIA_TYPE: &str = "media-type";
 
 impl Parts {
     /// Reads what has to be read, and puts the text of the command line in front.
-    pub(crate) fn read(self, text: Option<String>) -> Result<Vec<Part>, Failure> {
+    pub(crate) fn read(self, text: Option<&str>) -> Result<Vec<Part>, Failure> {
         let mut parts = Vec::new();
-        match text.as_deref() {
+        match text {
             Some("-") => parts.push(Part::text(String::from_utf8_lossy(&read_input()?))),
             Some(text) => parts.push(Part::text(text)),
             None => {}

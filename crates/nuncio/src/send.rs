@@ -117,7 +117,7 @@ struct Wishes {
 }
 
 fn message(settings: &Settings, parts: Parts, text: Option<String>) -> Result<Message, Failure> {
-    let parts = parts.read(text)?;
+    let parts = parts.read(text.as_deref())?;
     let mut message = Message::user("");
     message.role = Role::User;
     message.parts = parts;

@@ -8,7 +8,7 @@ use nuncio_protocol::{
     operation::{CancelTaskRequest, ListTasksRequest, Request, SubscribeToTaskRequest},
     service::Answered,
     state::TaskState,
-    task::Task,
+    task::{StreamResponse, Task},
 };
 
 use crate::{
@@ -226,7 +226,12 @@ async fn subscribe(Subscribe { after, stream, one }: Subscribe) -> Result<(), Fa
     let is_document = output.is_json() && !stream;
     let opened = connected.stream(Request::SubscribeToTask(request), after).await?;
     let followed = follow(&connected, opened, |response, event| {
-        if is_document { Ok(()) } else { follow::write(&mut output, response, event) }
+        // A resumed stream begins with the task as it was, which people have seen.
+        let is_known = !output.is_json() && after.is_some() && event.seq == after;
+        if is_document || (is_known && !has_gap(response)) {
+            return Ok(());
+        }
+        follow::write(&mut output, response, event)
     })
     .await;
     output.close()?;
@@ -239,6 +244,16 @@ async fn subscribe(Subscribe { after, stream, one }: Subscribe) -> Result<(), Fa
         tell_next(&connected, &one.id, state);
     }
     Ok(())
+}
+
+/// Tells whether the agent says that events are missing behind the one that was seen.
+fn has_gap(event: &StreamResponse) -> bool {
+    match event {
+        StreamResponse::Task(task) => {
+            task.metadata.as_ref().is_some_and(|metadata| metadata.get("resumeGap").is_some())
+        }
+        _ => true,
+    }
 }
 
 fn parse_state(text: &str) -> Result<TaskState, String> {
