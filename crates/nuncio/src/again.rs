@@ -37,7 +37,7 @@ fn start(settings: &Settings, command: &str) -> String {
             add(&format!("--{name}"), &format!("\"${variable}\""));
         }
     }
-    for name in ["transport", "a2a-version", "ca-cert", "signatures", "keys"] {
+    for name in ["config", "transport", "a2a-version", "ca-cert", "signatures", "keys"] {
         if let Some(value) = settings.given(name) {
             add(&format!("--{name}"), &quote(value));
         }

@@ -84,7 +84,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         is_async: !wait && !stream && settings.is_on("async")?,
         history_length: arguments.history_length.filter(|length| *length >= 0),
     };
-    let mut request = SendMessageRequest::new(message(&settings, parts, text)?);
+    let mut request = SendMessageRequest::new(message(&settings, parts, text.as_deref())?);
     request.metadata = match arguments.metadata.as_deref().map(Object::parse_text) {
         None => None,
         Some(Ok(metadata)) => Some(metadata),
@@ -116,8 +116,8 @@ struct Wishes {
     history_length: Option<i32>,
 }
 
-fn message(settings: &Settings, parts: Parts, text: Option<String>) -> Result<Message, Failure> {
-    let parts = parts.read(text.as_deref())?;
+fn message(settings: &Settings, parts: Parts, text: Option<&str>) -> Result<Message, Failure> {
+    let parts = parts.read(text)?;
     let mut message = Message::user("");
     message.role = Role::User;
     message.parts = parts;

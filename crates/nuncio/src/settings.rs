@@ -108,17 +108,14 @@ pub(crate) enum Source {
 impl Settings {
     /// Reads the files, and takes the flags that every command has.
     pub(crate) fn load(flags: &Flags) -> Result<Self, Failure> {
-        let local =
-            match &flags.config {
-                Some(path) => Some(File::read(path)?.ok_or_else(|| {
-                    Failure::usage(format!("there is no file {}", path.display()))
-                })?),
-                None => find_above()?,
-            };
-        let global = match config_folder() {
-            Some(folder) => File::read(&folder.join("a2a-cli").join(".env"))?,
-            None => None,
+        let unreadable = |path: &Path, error: io::Error| {
+            Failure::usage(format!("--config: read {}: {error}", path.display()))
         };
+        let local = match &flags.config {
+            Some(path) => Some(File::read(path).map_err(|error| unreadable(path, error))?),
+            None => find_above(),
+        };
+        let global = config_folder().and_then(|folder| File::find(&folder.join("a2a-cli/.env")));
         let files = local.into_iter().chain(global).collect();
         let mut settings = Self { flags: BTreeMap::new(), files, is_verbose: false };
         let format = flags.output.map(|format| match format {
@@ -126,6 +123,7 @@ impl Settings {
             Format::Json => "json",
         });
         settings.flag("output", format);
+        settings.flag("config", flags.config.as_ref().map(|path| path.display().to_string()));
         settings.switch("verbose", flags.verbose);
         settings.switch("debug", flags.debug);
         settings.is_verbose = settings.is_on("verbose")?;
@@ -180,13 +178,11 @@ impl Settings {
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Result<Option<T>, Failure> {
         let Some((value, source)) = self.find(name) else { return Ok(None) };
-        match read(value.trim()) {
-            Some(read) => Ok(Some(read)),
-            None => {
-                let place = source.place(name);
-                Err(Failure::usage(format!("{place}: expected {expected}, found `{value}`")))
-            }
-        }
+        let wrong = || {
+            let place = source.place(name);
+            Failure::usage(format!("{place}: expected {expected}, found `{value}`"))
+        };
+        read(value.trim()).map(Some).ok_or_else(wrong)
     }
 
     /// Tells whether a switch is on.
@@ -270,29 +266,29 @@ pub(crate) fn config_folder() -> Option<PathBuf> {
 }
 
 /// Looks for `.env` in the working folder and above it, as git looks for its own.
-fn find_above() -> Result<Option<File>, Failure> {
-    let Ok(folder) = env::current_dir() else { return Ok(None) };
-    for folder in folder.ancestors() {
-        if let Some(file) = File::read(&folder.join(".env"))? {
-            return Ok(Some(file));
-        }
-    }
-    Ok(None)
+fn find_above() -> Option<File> {
+    let folder = env::current_dir().ok()?;
+    folder.ancestors().find_map(|folder| File::find(&folder.join(".env")))
 }
 
 impl File {
-    fn read(path: &Path) -> Result<Option<Self>, Failure> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+    /// Reads a file that need not be there.
+    fn find(path: &Path) -> Option<Self> {
+        match Self::read(path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             // A folder above may not be ours to read, or `.env` be a folder.
             Err(error) => {
                 note(&format!("note: {} is left out: {error}", path.display()));
-                return Ok(None);
+                None
             }
-        };
+        }
+    }
+
+    fn read(path: &Path) -> io::Result<Self> {
+        let text = fs::read_to_string(path)?;
         let entries = text.lines().filter_map(entry).collect();
-        Ok(Some(Self { path: path.to_owned(), entries }))
+        Ok(Self { path: path.to_owned(), entries })
     }
 }
 

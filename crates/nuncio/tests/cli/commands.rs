@@ -149,18 +149,19 @@ fn webhooks_are_set_shown_and_deleted() {
     let sent = String::from_utf8(sent.stdout).unwrap();
     let id = sent.lines().next().unwrap().strip_prefix("Task: ").unwrap();
     let hook = "https://hooks.example/a2a";
-    let set = |words: &[&str]| {
+    let webhook = |words: &[&str]| {
         let mut all = vec!["task", "push-config"];
         all.extend(words);
         user.run(&all)
     };
     let shown = "Webhook: mine\nTask: ID-1\nURL: https://hooks.example/a2a\n";
-    let came = set(&["set", "-a", &url, id, "--url", hook, "--id", "mine", "--token", "swordfish"]);
+    let came =
+        webhook(&["set", "-a", &url, id, "--url", hook, "--id", "mine", "--token", "swordfish"]);
     check(&came, 0, shown, "");
-    check(&set(&["get", "-a", &url, id, "mine"]), 0, shown, "");
-    check(&set(&["list", "-a", &url, id]), 0, &format!("{shown}Total: 1\n"), "");
-    check(&set(&["delete", "-a", &url, id, "mine"]), 0, "Deleted: mine\n", "");
-    check(&set(&["list", "-a", &url, id, "-o", "json"]), 0, "{\"configs\":[]}\n", "");
+    check(&webhook(&["get", "-a", &url, id, "mine"]), 0, shown, "");
+    check(&webhook(&["list", "-a", &url, id]), 0, &format!("{shown}Total: 1\n"), "");
+    check(&webhook(&["delete", "-a", &url, id, "mine"]), 0, "Deleted: mine\n", "");
+    check(&webhook(&["list", "-a", &url, id, "-o", "json"]), 0, "{\"configs\":[]}\n", "");
 }
 
 #[test]

@@ -87,7 +87,7 @@ pub(crate) fn normal(text: &str) -> String {
                 names.push(id.to_owned());
                 names.len() - 1
             });
-            normal.push_str(&format!("ID-{}", place + 1));
+            normal.extend(["ID-", &(place + 1).to_string()]);
             rest = &rest[36..];
         } else if let Some(time) = rest.get(..24).filter(|word| is_time(word)) {
             normal.push_str("TIME");
