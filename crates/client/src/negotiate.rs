@@ -33,6 +33,7 @@ use crate::{
 pub struct Terms {
     bindings: Option<Vec<Binding>>,
     dialect: Option<WireForm>,
+    version: Option<Version>,
     origins: Vec<Origin>,
     refuses_other_origins: bool,
 }
@@ -135,6 +136,13 @@ impl Terms {
         self
     }
 
+    /// Speaks a version with the agent: where its card says so, or else in place of what its
+    /// card says.
+    pub const fn version(mut self, version: Version) -> Self {
+        self.version = Some(version);
+        self
+    }
+
     /// Trusts an origin that the card may name as it trusts the card's own.
     pub fn allow_origin(mut self, origin: Origin) -> Self {
         self.origins.push(origin);
@@ -224,7 +232,7 @@ fn judge(
         None => 0,
         Some(order) => order.iter().position(|one| *one == binding).ok_or(Reason::Unwanted)?,
     };
-    let (form, age) = form(&binding, declared, terms.dialect)?;
+    let (form, age) = form(&binding, declared, terms)?;
     let url = url(declared, &binding, found, terms, guard)?;
     Ok(((age, place), Interface { url, form, tenant: declared.tenant.clone() }))
 }
@@ -233,18 +241,19 @@ fn judge(
 fn form(
     binding: &Binding,
     declared: &AgentInterface,
-    dialect: Option<WireForm>,
+    terms: &Terms,
 ) -> Result<(WireForm, u8), Reason> {
     if matches!(binding, Binding::Other(_)) {
         return Err(Reason::Binding);
     }
-    if let Some(dialect) = dialect.filter(|dialect| fits(*dialect, binding)) {
+    if let Some(dialect) = terms.dialect.filter(|dialect| fits(*dialect, binding)) {
         return Ok((dialect, 0));
     }
-    let version = match declared.protocol_version.trim() {
+    let version = match (terms.version, declared.protocol_version.trim()) {
+        (Some(version), _) => version,
         // Who names no version speaks 0.3 (A2A digest §6).
-        "" => Version::V0_3,
-        _ => declared.version().ok_or(Reason::Version)?,
+        (None, "") => Version::V0_3,
+        (None, _) => declared.version().ok_or(Reason::Version)?,
     };
     let form = match (version.major, version.minor, binding) {
         (1, _, Binding::JsonRpc) => (WireForm::V1, 0),
@@ -256,7 +265,11 @@ fn form(
         (0, 2, Binding::JsonRpc) => (WireForm::V02, 2),
         _ => return Err(Reason::Version),
     };
-    Ok(form)
+    match terms.version {
+        // Who says to speak it goes before those who have to be believed to.
+        Some(version) => Ok((form.0, u8::from(declared.version() != Some(version)))),
+        None => Ok(form),
+    }
 }
 
 /// Tells whether a dialect is spoken on a binding.

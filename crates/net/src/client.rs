@@ -70,6 +70,7 @@ pub struct Builder {
     idle_connections_per_host: usize,
     idle_limit: Duration,
     roots: Vec<Vec<u8>>,
+    believes_anybody: bool,
 }
 
 /// Answers with larger heads are broken off.
@@ -95,6 +96,7 @@ impl Client {
             idle_connections_per_host: 8,
             idle_limit: Duration::from_secs(30),
             roots: Vec::new(),
+            believes_anybody: false,
         }
     }
 
@@ -192,10 +194,20 @@ impl Builder {
         self
     }
 
+    /// Accepts any certificate, of anybody.
+    ///
+    /// For development. Whoever sits between this program and the peer can then read and change
+    /// everything, credentials included.
+    pub fn dangerously_accept_any_certificate(mut self) -> Self {
+        self.believes_anybody = true;
+        self
+    }
+
     /// Makes the client. Fails if an extra root is not a certificate.
     pub fn build(mut self) -> Result<Client, InvalidRoots> {
         let roots = tls::read_roots(&std::mem::take(&mut self.roots))?;
         let tls = Tls::new(roots);
+        let tls = if self.believes_anybody { tls.believe_anybody() } else { tls };
         Ok(self.build_with(tls))
     }
 

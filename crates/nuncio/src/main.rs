@@ -6,18 +6,54 @@ mod key;
 mod mock;
 mod serve;
 
+mod auth;
+mod card;
+mod chat;
+mod completion;
+mod config;
+mod push_config;
+mod send;
+mod task;
+
+mod again;
+mod agent;
+mod failure;
+mod follow;
+mod logins;
+mod output;
+mod parts;
+mod settings;
+mod show;
+
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use crate::failure::Failure;
 
 /// Tasks are many small pieces that end on other threads than they began on.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+const EXAMPLES: &str = "\
+Examples:
+  nuncio serve                                      an agent that echoes, at port 7420
+  nuncio send -a localhost:7420 hello               talk to it
+  nuncio card get agent.example                     see what an agent can do
+  nuncio chat -a agent.example                      talk with it, a line at a time
+  nuncio doctor agent.example                       find out why it does not work
+
+Exit codes: 0 done, 1 failure, 2 usage, 3 unreachable, 4 not let in, 5 too late.";
+
 /// Connects AI agents over A2A.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(version, disable_version_flag = true, arg_required_else_help = true)]
+#[command(after_help = EXAMPLES)]
 struct Arguments {
+    /// Print the version.
+    #[arg(short = 'v', long, action = clap::ArgAction::Version)]
+    version: (),
+
     #[command(subcommand)]
     command: Command,
 }
@@ -33,22 +69,103 @@ enum Command {
     Key(key::Command),
     /// Serve an agent that follows a script, for tests.
     Mock(mock::Arguments),
+    Send(Box<send::Arguments>),
+    /// Show, sign and verify agent cards.
+    #[command(subcommand)]
+    Card(card::Command),
+    /// Look at tasks, follow and cancel them.
+    #[command(subcommand)]
+    Task(Box<task::Command>),
+    Chat(Box<chat::Arguments>),
+    /// Keep credentials for agents.
+    #[command(subcommand)]
+    Auth(auth::Command),
+    /// Show and check settings.
+    #[command(subcommand)]
+    Config(Box<config::Command>),
+    Completion(completion::Arguments),
+    Man(completion::ManArguments),
 }
 
 #[tokio::main]
-#[expect(clippy::print_stderr, reason = "for people")]
 async fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
-        Command::Serve(arguments) => serve::run(arguments).await,
-        Command::Doctor(arguments) => return doctor::run(arguments).await,
-        Command::Key(command) => key::run(command),
-        Command::Mock(arguments) => mock::run(arguments).await,
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return misread(&error),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("nuncio: {error:#}");
-            ExitCode::FAILURE
+    match run(arguments.command).await {
+        Ok(code) => code,
+        Err(failure) => {
+            tell(&failure, wants_json());
+            failure.exit_code()
         }
+    }
+}
+
+async fn run(command: Command) -> Result<ExitCode, Failure> {
+    let serving = |error: anyhow::Error| Failure::internal(format!("{error:#}"));
+    let done = match command {
+        // What it finds is no failure of its own, and has a code.
+        Command::Doctor(arguments) => return Ok(Box::pin(doctor::run(arguments)).await),
+        Command::Mock(arguments) => mock::run(arguments).await.map_err(serving),
+        Command::Serve(arguments) => serve::run(arguments).await.map_err(serving),
+        Command::Key(command) => key::run(command).map_err(serving),
+        Command::Send(arguments) => send::run(*arguments).await,
+        Command::Card(command) => card::run(command).await,
+        Command::Task(command) => task::run(*command).await,
+        Command::Chat(arguments) => chat::run(*arguments).await,
+        Command::Auth(command) => auth::run(command).await,
+        Command::Config(command) => config::run(*command).await,
+        Command::Completion(arguments) => completion::run(arguments, Arguments::command()),
+        Command::Man(arguments) => completion::man(&arguments, Arguments::command()),
+    };
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+/// Says what is wrong with the command line, or what was asked about it.
+fn misread(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() || !wants_json() {
+        // Nobody reads it if it cannot be written.
+        let _ = error.print();
+        return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    }
+    let text = error.render().to_string();
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.next().unwrap_or_default();
+    let tip = lines.find_map(|line| line.strip_prefix("tip: "));
+    let failure = Failure::usage(first.strip_prefix("error: ").unwrap_or(first))
+        .hint(tip.unwrap_or("--help shows what there is"));
+    tell(&failure, true);
+    failure.exit_code()
+}
+
+#[expect(clippy::print_stderr, reason = "for people")]
+fn tell(failure: &Failure, is_json: bool) {
+    if let Some(text) = failure.shown(is_json) {
+        eprintln!("{text}");
+    }
+}
+
+/// Tells whether errors are to be JSON, also if the command line cannot be read.
+fn wants_json() -> bool {
+    let mut words = std::env::args().skip(1).take_while(|word| word != "--").peekable();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-ojson" | "-o=json" | "--output=json" => return true,
+            "-o" | "--output" => return words.peek().is_some_and(|value| value == "json"),
+            _ => {}
+        }
+    }
+    let settings = settings::Settings::load(&settings::Flags::default());
+    settings.is_ok_and(|settings| settings.get("output").as_deref() == Some("json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_without_contradictions() {
+        Arguments::command().debug_assert();
     }
 }

@@ -110,6 +110,23 @@ fn no_version_means_0_3() {
 }
 
 #[test]
+fn a_version_that_is_asked_for_is_spoken_where_it_is_declared_first() {
+    check_order(
+        &Terms::default().version(Version::V0_3),
+        &[
+            (HOME, "JSONRPC", "1.0"),
+            ("https://agent.example/old", "JSONRPC", "0.3.0"),
+            ("agent.example:443", "GRPC", "1.0"),
+        ],
+        &[
+            "A2A 0.3 JSON-RPC https://agent.example/old",
+            "A2A 0.3 JSON-RPC https://agent.example/a2a",
+            "A2A 0.3 gRPC https://agent.example/",
+        ],
+    );
+}
+
+#[test]
 fn a_dialect_is_spoken_where_configured() {
     check_order(
         &Terms::default().dialect(WireForm::Harbor),

@@ -6,9 +6,10 @@ use std::{
 };
 
 use rustls::{
-    ClientConfig,
-    crypto::aws_lc_rs,
-    pki_types::{CertificateDer, ServerName, pem::PemObject as _},
+    ClientConfig, DigitallySignedStruct, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
     sign::SingleCertAndKey,
 };
 use rustls_platform_verifier::Verifier;
@@ -27,7 +28,9 @@ use crate::egress::{CheckedUrl, Errand};
 /// to start.
 pub(super) struct Tls {
     roots: Vec<CertificateDer<'static>>,
-    verifier: OnceLock<Result<Arc<Verifier>, rustls::Error>>,
+    /// Whether any certificate will do.
+    believes_anybody: bool,
+    verifier: OnceLock<Result<Arc<dyn ServerCertVerifier>, rustls::Error>>,
     /// Who we are to nobody in particular, for each protocol.
     strangers: [OnceLock<Result<TlsConnector, rustls::Error>>; 2],
     /// Who we are at some origins. Few, and looked at only when a connection is opened.
@@ -51,10 +54,17 @@ impl Tls {
     pub(super) fn new(roots: Vec<CertificateDer<'static>>) -> Self {
         Self {
             roots,
+            believes_anybody: false,
             verifier: OnceLock::new(),
             strangers: Default::default(),
             identities: Mutex::default(),
         }
+    }
+
+    /// Accepts any certificate from now on.
+    pub(super) fn believe_anybody(mut self) -> Self {
+        self.believes_anybody = true;
+        self
     }
 
     /// Shows an identity at the origin of a URL from now on, on its errand.
@@ -107,7 +117,12 @@ impl Tls {
         // Named here because the process default is anybody's to set, or missing.
         let provider = Arc::new(aws_lc_rs::default_provider());
         let verifier = self.verifier.get_or_init(|| {
-            Verifier::new_with_extra_roots(self.roots.clone(), Arc::clone(&provider)).map(Arc::new)
+            let provider = Arc::clone(&provider);
+            if self.believes_anybody {
+                return Ok(Arc::new(Anybody(provider)));
+            }
+            let verifier = Verifier::new_with_extra_roots(self.roots.clone(), provider)?;
+            Ok(Arc::new(verifier))
         });
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
@@ -130,6 +145,47 @@ impl Tls {
 impl Origin {
     fn of(url: &CheckedUrl) -> Self {
         Self { host: url.host_text().to_owned(), port: url.port(), errand: url.errand() }
+    }
+}
+
+/// Believes every certificate, but not that whoever shows it holds its key.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
     }
 }
 

@@ -182,6 +182,16 @@ async fn an_unknown_issuer_is_not_believed() {
 }
 
 #[tokio::test]
+async fn whoever_accepts_any_certificate_believes_anybody() {
+    let server = Server::start(Issuer::new().config("other.example", &[])).await;
+    let guard = Guard::new(Policy::default()).resolver(Script::new(&[&[PUBLIC]]));
+    let dialer = Recorder::leading_to(server.address);
+    let builder = Client::builder(guard).dialer(dialer).dangerously_accept_any_certificate();
+    let client = builder.build().expect("no roots to be wrong");
+    assert!(get(&client, "https://agent.example/").await.is_ok());
+}
+
+#[tokio::test]
 async fn a_server_without_tls_is_not_believed() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,0 +1,200 @@
+//! Staying with a task until it has ended or wants something.
+
+use futures_util::StreamExt as _;
+use nuncio_client::Followed;
+use nuncio_protocol::{
+    ids::{ContextId, TaskId},
+    json::Shared,
+    operation::{GetTaskRequest, Request},
+    service::{Answered, Event},
+    state::TaskState,
+    task::{StreamResponse, Task},
+};
+use tokio::{
+    signal::ctrl_c,
+    time::{sleep, timeout_at},
+};
+
+use crate::{
+    again,
+    agent::{Connected, is_over},
+    failure::Failure,
+    output::{Output, note},
+    settings::Settings,
+    show::{self, state_name},
+};
+
+/// What a stream has told so far.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) task: Option<TaskId>,
+    pub(crate) context: Option<ContextId>,
+    pub(crate) state: Option<TaskState>,
+    /// The number of the last event, if events are numbered.
+    seq: Option<u64>,
+}
+
+/// Follows a stream to its end, and hands on each event.
+pub(crate) async fn follow(
+    connected: &Connected,
+    stream: Followed,
+    mut each: impl FnMut(&StreamResponse, &Event) -> Result<(), Failure>,
+) -> Result<Told, Failure> {
+    let mut told = Told::default();
+    let ended = run(connected, stream, &mut told, &mut each).await;
+    let Err(failure) = ended else { return Ok(told) };
+    let failure = connected.explain(failure);
+    Err(match &told.task {
+        // What the task does next does not depend on us.
+        Some(task) if told.state.is_none_or(|state| !state.is_terminal()) => {
+            let command = again::subscribe(&connected.settings, task, told.seq);
+            failure.hint(format!("the task goes on; follow it with: {command}"))
+        }
+        _ => failure,
+    })
+}
+
+async fn run(
+    connected: &Connected,
+    mut stream: Followed,
+    told: &mut Told,
+    each: &mut impl FnMut(&StreamResponse, &Event) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    loop {
+        let next = async {
+            match connected.deadline {
+                Some(deadline) => {
+                    timeout_at(deadline, stream.next()).await.map_err(|_| Failure::timeout())
+                }
+                None => Ok(stream.next().await),
+            }
+        };
+        let event = tokio::select! {
+            next = next => next?,
+            _ = ctrl_c() => return Err(Failure::interrupted("broken off")),
+        };
+        let Some(event) = event else { return Ok(()) };
+        let event = match event {
+            Err(_) if is_over(connected.deadline) => return Err(Failure::timeout()),
+            event => event?,
+        };
+        connected.debug("<", &String::from_utf8_lossy(event.response.json()));
+        let response = event.response.value().map_err(|error| {
+            Failure::internal(format!("an event of the stream cannot be read: {error}"))
+        })?;
+        told.learn(response, event.seq);
+        each(response, &event)?;
+    }
+}
+
+impl Told {
+    fn learn(&mut self, event: &StreamResponse, seq: Option<u64>) {
+        let (task, context) = match event {
+            StreamResponse::Task(task) => (Some(&task.id), task.context_id.as_ref()),
+            StreamResponse::Message(message) => (None, message.context_id.as_ref()),
+            StreamResponse::StatusUpdate(update) => {
+                (Some(&update.task_id), Some(&update.context_id))
+            }
+            StreamResponse::ArtifactUpdate(update) => {
+                (Some(&update.task_id), Some(&update.context_id))
+            }
+        };
+        self.task = task.cloned().or_else(|| self.task.take());
+        self.context = context.cloned().or_else(|| self.context.take());
+        self.state = event.state().or(self.state);
+        self.seq = seq.or(self.seq);
+    }
+}
+
+/// Writes an event as it comes.
+pub(crate) fn write(
+    output: &mut Output,
+    response: &StreamResponse,
+    event: &Event,
+) -> Result<(), Failure> {
+    if output.is_json() {
+        output.json(&String::from_utf8_lossy(event.response.json()))?;
+    } else {
+        show::event(output, response)?;
+    }
+    Ok(())
+}
+
+/// Asks for a task.
+pub(crate) async fn get(
+    connected: &Connected,
+    id: &TaskId,
+    history_length: Option<i32>,
+) -> Result<Shared<Task>, Failure> {
+    let request = GetTaskRequest { tenant: None, id: id.clone(), history_length };
+    match connected.call(Request::GetTask(request)).await? {
+        Answered::Task(task) => Ok(task),
+        _ => Err(Failure::internal("the answer is no task")),
+    }
+}
+
+/// Asks for a task until it has ended or wants something.
+pub(crate) async fn wait(
+    connected: &Connected,
+    id: &TaskId,
+    history_length: Option<i32>,
+) -> Result<Shared<Task>, Failure> {
+    loop {
+        let waiting = async {
+            let task = get(connected, id, history_length).await?;
+            let state = read(&task)?.status.state;
+            if state.is_terminal() || state.is_interrupted() {
+                return Ok::<_, Failure>(Some(task));
+            }
+            sleep(connected.poll_interval).await;
+            Ok(None)
+        };
+        let limited = async {
+            match connected.deadline {
+                Some(end) => {
+                    timeout_at(end, waiting).await.unwrap_or_else(|_| Err(Failure::timeout()))
+                }
+                None => waiting.await,
+            }
+        };
+        let done = tokio::select! {
+            done = limited => done,
+            _ = ctrl_c() => Err(Failure::interrupted("broken off")),
+        };
+        let goes_on = || {
+            let command = again::wait(&connected.settings, id);
+            format!("the task goes on; wait for it with: {command}")
+        };
+        if let Some(task) = done.map_err(|failure| failure.or_hint(goes_on))? {
+            return Ok(task);
+        }
+    }
+}
+
+/// Reads what came as text.
+pub(crate) fn read(task: &Shared<Task>) -> Result<&Task, Failure> {
+    task.value().map_err(|error| {
+        Failure::internal(format!("the agent's answer is no task: {error}"))
+            .hint("`nuncio doctor` tells what else is wrong with the agent")
+    })
+}
+
+/// Says what people would want to know or to do next.
+pub(crate) fn tell_next(connected: &Connected, task: &TaskId, state: TaskState) {
+    let settings: &Settings = &connected.settings;
+    match state {
+        TaskState::InputRequired => note(&format!("Reply: {}", again::reply(settings, task))),
+        TaskState::AuthRequired => {
+            note("the agent needs an authorization of yours before it goes on");
+            note(&format!("Wait: {}", again::wait(settings, task)));
+        }
+        state if state.is_failure() => {
+            note(&format!("warning: the task ended {}", state_name(state)));
+        }
+        state if state.is_terminal() => {}
+        _ if connected.streams() => {
+            note(&format!("Follow: {}", again::subscribe(settings, task, None)));
+        }
+        _ => note(&format!("Wait: {}", again::wait(settings, task))),
+    }
+}

@@ -1,0 +1,9 @@
+//! The client commands of `nuncio`, from outside: the real program on both sides.
+
+mod commands;
+mod errors;
+mod help;
+mod readme;
+mod secrets;
+mod streams;
+mod support;
