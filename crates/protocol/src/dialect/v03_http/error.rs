@@ -46,6 +46,7 @@ pub(crate) fn name(kind: ErrorKind) -> Option<&'static str> {
 }
 
 /// Returns what the SDKs mean by such a name.
+#[cfg(feature = "grpc")]
 pub(crate) fn kind(name: &str) -> Option<ErrorKind> {
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
 }
