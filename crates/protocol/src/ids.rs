@@ -108,6 +108,14 @@ id!(
     /// Names an agent behind a shared endpoint: the `tenant` of A2A requests.
     Tenant
 );
+id!(
+    /// Names an agent in a directory, for good: it outlives a change of name or address.
+    AgentId
+);
+id!(
+    /// Names an organisation: nothing crosses its border. Never the `tenant` of A2A.
+    Organisation
+);
 
 #[cfg(test)]
 mod tests {

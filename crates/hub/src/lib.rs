@@ -1,0 +1,1 @@
+//! Which agents exist, how they are, and who may call whom.
