@@ -45,6 +45,8 @@ pub mod api_key;
 pub mod jwt;
 pub mod mtls;
 
+pub mod rules;
+
 mod guesses;
 
 pub use api_key::{ApiKey, ApiKeys, KeyRecord, KeySource};
