@@ -1,6 +1,18 @@
 //! Which agents exist, how they are, and who may call whom.
 
+pub mod directory;
+pub mod state;
+
+pub mod agent;
+pub mod beat;
+pub mod event;
+pub mod name;
+
 pub mod audit;
+mod error;
 
 pub mod memory;
 pub mod store;
+
+pub use directory::Directory;
+pub use error::Error;

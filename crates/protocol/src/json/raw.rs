@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Error, FromJson, Reader, ToJson, Writer, read_with, write_with};
+use super::{Error, FromJson, Reader, ToJson, Writer, read_with, serde_via_json, write_with};
 
 /// A JSON value kept as its text, checked but not taken apart.
 ///
@@ -76,6 +76,8 @@ impl ToJson for Raw {
         writer.raw(&self.0);
     }
 }
+
+serde_via_json!(Raw);
 
 /// A JSON object kept as its text: protobuf's `Struct`.
 #[derive(Clone, PartialEq, Eq, Hash)]

@@ -1,0 +1,337 @@
+//! Everything the hub has decided, as one value that is read without waiting.
+//!
+//! A state is never changed: the next one shares with it whatever is the same. Whoever holds
+//! one sees the directory, the rules and the epochs of one moment.
+
+use std::{collections::BTreeMap, hash::Hash, ops::Bound, sync::Arc};
+
+use nuncio_auth::{
+    KeyRecord,
+    rules::{Place, Places, Rule, Rules, Settings, SkillLimit, Tree},
+};
+use nuncio_protocol::{
+    ids::{AgentId, Organisation},
+    json,
+    service::Caller,
+};
+use nuncio_tasks::store::Error;
+use rpds::{HashTrieMapSync, RedBlackTreeMapSync, RedBlackTreeSetSync};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::{Agent, Status},
+    name::{AgentName, Look},
+    store::{Changes, Kind, Record, Version},
+};
+
+/// What a hub knows at one version.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    version: Version,
+    agents: HashTrieMapSync<AgentId, Kept>,
+    /// Ordered, so that a page can begin anywhere.
+    names: RedBlackTreeMapSync<(Organisation, AgentName), AgentId>,
+    /// Who offers a skill or tag, ordered by name.
+    capabilities: HashTrieMapSync<(Organisation, Box<str>), RedBlackTreeSetSync<AgentName>>,
+    looks: HashTrieMapSync<(Organisation, Look), AgentId>,
+    children: HashTrieMapSync<AgentId, RedBlackTreeSetSync<AgentId>>,
+    organisations: HashTrieMapSync<Organisation, OrganisationRecord>,
+    rules: Arc<BTreeMap<Arc<str>, Rule>>,
+    decider: Arc<Rules>,
+    keys: HashTrieMapSync<String, Arc<KeyRecord>>,
+    secrets: HashTrieMapSync<String, Arc<str>>,
+    settings: Settings,
+}
+
+/// An agent, with what is looked up at every decision.
+#[derive(Clone, Debug)]
+struct Kept {
+    agent: Arc<Agent>,
+    limits: Arc<[SkillLimit]>,
+}
+
+/// What an organisation has decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrganisationRecord {
+    /// Raised whenever somebody might lose access.
+    pub epoch: u64,
+}
+
+impl State {
+    /// Makes an empty state under these settings.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, decider: Arc::new(Rules::new(settings, [])), ..Self::default() }
+    }
+
+    /// Returns the state behind some changes.
+    pub(crate) fn after(&self, changes: Changes) -> Result<Self, Error> {
+        let mut state = self.clone();
+        let mut rules = None;
+        for record in changes.records {
+            state.take(record, &mut rules)?;
+        }
+        if let Some(rules) = rules {
+            state.rules = Arc::new(rules);
+            state.index_rules();
+        }
+        state.version = changes.version;
+        Ok(state)
+    }
+
+    /// Returns the same state with one agent more.
+    pub(crate) fn with_agent(&self, agent: Agent) -> Self {
+        let mut state = self.clone();
+        state.put_agent(agent);
+        state
+    }
+
+    /// Returns the same state under other settings.
+    pub(crate) fn under(&self, settings: Settings) -> Self {
+        let mut state = Self { settings, ..self.clone() };
+        state.index_rules();
+        state
+    }
+
+    fn index_rules(&mut self) {
+        self.decider = Arc::new(Rules::new(self.settings, self.rules.values().cloned()));
+    }
+
+    fn take(
+        &mut self,
+        record: Record,
+        rules: &mut Option<BTreeMap<Arc<str>, Rule>>,
+    ) -> Result<(), Error> {
+        let Record { kind, key, body } = record;
+        let spoilt = |error: &dyn std::fmt::Display| {
+            Error::Spoilt(format!("the record of {} {key}: {error}", kind.as_str()))
+        };
+        match (kind, body) {
+            (Kind::Agent, Some(body)) => {
+                let agent: Agent = serde_json::from_str(&body).map_err(|error| spoilt(&error))?;
+                self.put_agent(agent);
+            }
+            (Kind::Agent, None) => {
+                let id = AgentId::parse(&key).map_err(|error| spoilt(&error))?;
+                self.drop_agent(&id);
+            }
+            (Kind::Key, Some(body)) => {
+                let record: KeyRecord = json::from_str(&body).map_err(|error| spoilt(&error))?;
+                self.keys.insert_mut(key, Arc::new(record));
+            }
+            (Kind::Key, None) => drop(self.keys.remove_mut(&key)),
+            (Kind::Rule, body) => {
+                let rules = rules.get_or_insert_with(|| (*self.rules).clone());
+                match body {
+                    Some(body) => {
+                        let rule: Rule = json::from_str(&body).map_err(|error| spoilt(&error))?;
+                        rules.insert(key.into(), rule);
+                    }
+                    None => drop(rules.remove(key.as_str())),
+                }
+            }
+            (Kind::Organisation, body) => {
+                let name = Organisation::parse(&key).map_err(|error| spoilt(&error))?;
+                let body = body.as_deref().unwrap_or("{\"epoch\":0}");
+                let record = serde_json::from_str(body).map_err(|error| spoilt(&error))?;
+                self.organisations.insert_mut(name, record);
+            }
+            (Kind::Secret, Some(body)) => self.secrets.insert_mut(key, body.into()),
+            (Kind::Secret, None) => drop(self.secrets.remove_mut(&key)),
+        }
+        Ok(())
+    }
+
+    fn put_agent(&mut self, agent: Agent) {
+        self.drop_agent(&agent.id);
+        if agent.status != Status::Removed {
+            let id = &agent.id;
+            let organisation = &agent.organisation;
+            self.names.insert_mut((organisation.clone(), agent.name.clone()), id.clone());
+            self.looks.insert_mut((organisation.clone(), agent.name.look()), id.clone());
+            for (capability, _) in agent.capabilities() {
+                let key = (organisation.clone(), capability.into());
+                add(&mut self.capabilities, key, agent.name.clone());
+            }
+            if let Some(parent) = &agent.parent {
+                add(&mut self.children, parent.clone(), id.clone());
+            }
+        }
+        let limits = agent.allowed_agents.iter();
+        let limits = limits.map(|(skill, agents)| SkillLimit::new(skill, agents.iter().cloned()));
+        let kept = Kept { limits: limits.collect(), agent: Arc::new(agent) };
+        self.agents.insert_mut(kept.agent.id.clone(), kept);
+    }
+
+    fn drop_agent(&mut self, id: &AgentId) {
+        let Some(Kept { agent, .. }) = self.agents.get(id).cloned() else { return };
+        self.agents.remove_mut(id);
+        if agent.status == Status::Removed {
+            return;
+        }
+        let organisation = &agent.organisation;
+        self.names.remove_mut(&(organisation.clone(), agent.name.clone()));
+        self.looks.remove_mut(&(organisation.clone(), agent.name.look()));
+        for (capability, _) in agent.capabilities() {
+            let key = (organisation.clone(), capability.into());
+            take_out(&mut self.capabilities, &key, &agent.name);
+        }
+        if let Some(parent) = &agent.parent {
+            take_out(&mut self.children, parent, id);
+        }
+    }
+}
+
+type Sets<K, V> = HashTrieMapSync<K, RedBlackTreeSetSync<V>>;
+
+fn add<K: Eq + Hash + Clone, V: Ord>(sets: &mut Sets<K, V>, key: K, value: V) {
+    match sets.get_mut(&key) {
+        Some(set) => set.insert_mut(value),
+        None => sets.insert_mut(key, RedBlackTreeSetSync::new_sync().insert(value)),
+    }
+}
+
+fn take_out<K: Eq + Hash + Clone, V: Ord>(sets: &mut Sets<K, V>, key: &K, value: &V) {
+    let Some(set) = sets.get_mut(key) else { return };
+    set.remove_mut(value);
+    if set.is_empty() {
+        sets.remove_mut(key);
+    }
+}
+
+impl State {
+    /// Returns the version that it is of.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Returns an agent, also one that was removed.
+    pub fn agent(&self, id: &AgentId) -> Option<&Arc<Agent>> {
+        self.agents.get(id).map(|kept| &kept.agent)
+    }
+
+    /// Returns an agent of an organisation that was not removed.
+    pub fn present(&self, organisation: &Organisation, id: &AgentId) -> Option<&Arc<Agent>> {
+        self.agent(id)
+            .filter(|agent| agent.status != Status::Removed && agent.organisation == *organisation)
+    }
+
+    /// Returns the agent of this name.
+    pub fn named(&self, organisation: &Organisation, name: &AgentName) -> Option<&Arc<Agent>> {
+        let id = self.names.get(&(organisation.clone(), name.clone()))?;
+        self.agent(id)
+    }
+
+    /// Finds an agent by what people write: its name, or its id.
+    pub fn find(&self, organisation: &Organisation, text: &str) -> Option<&Arc<Agent>> {
+        let by_name = AgentName::parse(text).ok().and_then(|name| self.named(organisation, &name));
+        let by_id = || AgentId::parse(text).ok().and_then(|id| self.present(organisation, &id));
+        by_name.or_else(by_id)
+    }
+
+    /// Returns the agent whose name cannot be told from this one at a glance.
+    pub(crate) fn look_alike(
+        &self,
+        organisation: &Organisation,
+        name: &AgentName,
+    ) -> Option<&Arc<Agent>> {
+        let id = self.looks.get(&(organisation.clone(), name.look()))?;
+        self.agent(id)
+    }
+
+    /// Returns all agents, of every organisation, removed ones too, in no order.
+    pub fn agents(&self) -> impl Iterator<Item = &Arc<Agent>> {
+        self.agents.values().map(|kept| &kept.agent)
+    }
+
+    /// Returns the agents of an organisation behind a name, ordered by name, without removed ones.
+    pub fn in_order<'s>(
+        &'s self,
+        organisation: &Organisation,
+        after: Option<&AgentName>,
+    ) -> impl Iterator<Item = &'s Arc<Agent>> {
+        let organisation = organisation.clone();
+        let first = match after {
+            Some(name) => Bound::Excluded((organisation.clone(), name.clone())),
+            None => Bound::Included((organisation.clone(), AgentName::first())),
+        };
+        let named = self.names.range((first, Bound::Unbounded));
+        let named = named.take_while(move |((found, _), _)| *found == organisation);
+        named.filter_map(|(_, id)| self.agent(id))
+    }
+
+    /// Returns the agents of an organisation that offer a capability, ordered by name.
+    pub fn offering<'s>(
+        &'s self,
+        organisation: &'s Organisation,
+        capability: &str,
+    ) -> impl Iterator<Item = &'s Arc<Agent>> {
+        let names = self.capabilities.get(&(organisation.clone(), capability.into()));
+        let names = names.into_iter().flat_map(RedBlackTreeSetSync::iter);
+        names.filter_map(|name| self.named(organisation, name))
+    }
+
+    /// Returns all rules, ordered by their ids.
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.values()
+    }
+
+    /// Returns a rule.
+    pub fn rule(&self, id: &str) -> Option<&Rule> {
+        self.rules.get(id)
+    }
+
+    /// Returns what decides.
+    pub fn decider(&self) -> &Rules {
+        &self.decider
+    }
+
+    /// Returns the epoch of an organisation: older pair tokens are refused.
+    pub fn epoch(&self, organisation: &Organisation) -> u64 {
+        self.organisations.get(organisation).map_or(0, |record| record.epoch)
+    }
+
+    /// Returns a key.
+    pub fn key(&self, id: &str) -> Option<&Arc<KeyRecord>> {
+        self.keys.get(id)
+    }
+
+    /// Returns all keys, in no order.
+    pub fn keys(&self) -> impl Iterator<Item = &Arc<KeyRecord>> {
+        self.keys.values()
+    }
+
+    /// Returns the keys of an agent that were not revoked, the oldest first.
+    pub fn keys_of(&self, agent: &AgentId) -> Vec<&Arc<KeyRecord>> {
+        let mut keys: Vec<_> = self.keys.values().filter(|key| is_of(key, agent)).collect();
+        keys.sort_by(|a, b| (a.created(), a.id()).cmp(&(b.created(), b.id())));
+        keys
+    }
+
+    /// Returns a sealed secret of the hub.
+    pub fn secret(&self, name: &str) -> Option<&Arc<str>> {
+        self.secrets.get(name)
+    }
+}
+
+fn is_of(key: &KeyRecord, agent: &AgentId) -> bool {
+    let is_owner = matches!(key.caller(), Caller::Agent(id) if **id == *agent.as_str());
+    is_owner && key.revoked().is_none()
+}
+
+impl Places for State {
+    fn place(&self, agent: &AgentId) -> Option<Place<'_>> {
+        let kept = self.agents.get(agent)?;
+        let Agent { organisation, parent, status, .. } = &*kept.agent;
+        (*status != Status::Removed).then_some(Place {
+            organisation,
+            parent: parent.as_ref(),
+            limits: &kept.limits,
+        })
+    }
+}
+
+impl Tree for State {
+    fn children(&self, agent: &AgentId) -> impl Iterator<Item = &AgentId> {
+        self.children.get(agent).into_iter().flat_map(RedBlackTreeSetSync::iter)
+    }
+}
