@@ -6,12 +6,14 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use nuncio_auth::{
     api_key::{KeyRecord, parse_file},
-    jwt,
+    jwt, pair,
+    rules::Rule,
 };
 use nuncio_protocol::json;
 
 /// Every reader by the name of its fuzz target and corpus folder.
-pub const READERS: &[(&str, fn(&[u8]))] = &[("auth_token", token), ("auth_keys", keys)];
+pub const READERS: &[(&str, fn(&[u8]))] =
+    &[("auth_token", token), ("auth_keys", keys), ("auth_pair", pair_token), ("auth_rule", rule)];
 
 /// Runs one reader, known by name.
 pub fn run(name: &str, bytes: &[u8]) {
@@ -36,4 +38,19 @@ fn keys(bytes: &[u8]) {
         let again = json::from_str::<KeyRecord>(&text);
         assert_eq!(again.as_ref(), Ok(&record), "{text}");
     }
+}
+
+/// A pair token, in the same two ways as a token.
+fn pair_token(bytes: &[u8]) {
+    let _ = std::str::from_utf8(bytes).map(pair::read);
+    let mut lines = bytes.splitn(3, |byte| *byte == b'\n');
+    let mut part = || URL_SAFE_NO_PAD.encode(lines.next().unwrap_or_default());
+    let _ = pair::read(&[part(), part(), part()].join("."));
+}
+
+/// A rule: what was read can be written, and means the same when it is read again.
+fn rule(bytes: &[u8]) {
+    let Ok(rule) = json::from_slice::<Rule>(bytes) else { return };
+    let text = json::to_string(&rule);
+    assert_eq!(json::from_str::<Rule>(&text).as_ref(), Ok(&rule), "{text}");
 }

@@ -179,15 +179,14 @@ pub(crate) fn identify(
         return Err(Why::KeyExpired);
     }
     Ok(Identity {
-        caller: record.caller().clone(),
         organisation: record.organisation().cloned(),
         scopes: Arc::clone(record.scopes()),
-        method: Method::ApiKey,
         expires: record.expires(),
+        ..Identity::new(record.caller().clone(), Method::ApiKey)
     })
 }
 
-fn random<const LENGTH: usize>() -> [u8; LENGTH] {
+pub(crate) fn random<const LENGTH: usize>() -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
     rand::fill(&mut bytes).expect("the library ends the program rather than run out of randomness");
     bytes

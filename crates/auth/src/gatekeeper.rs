@@ -19,6 +19,7 @@ use crate::{
     identity::Identity,
     jwt::{self, JwtIssuer},
     mtls::Mtls,
+    pair::{self, Verifier},
     presented::{Credential, Places, Presented},
     refusal::{Refusal, Why},
 };
@@ -36,6 +37,7 @@ struct Shared {
     key_header_text: String,
     issuers: Vec<JwtIssuer>,
     mtls: Option<Mtls>,
+    pair: Option<Verifier>,
     open_to_loopback: bool,
     guesses: Guesses,
 }
@@ -47,6 +49,7 @@ pub struct Builder {
     key_header: String,
     issuers: Vec<JwtIssuer>,
     mtls: Option<Mtls>,
+    pair: Option<Verifier>,
     open_to_loopback: bool,
     guess_limit: GuessLimit,
 }
@@ -58,7 +61,7 @@ const KEY_HEADER: &str = "X-API-Key";
 #[non_exhaustive]
 pub enum Misconfigured {
     /// Nobody could ever come in.
-    #[error("no way in is configured; add API keys, an issuer or client certificates")]
+    #[error("no way in is configured; add API keys, an issuer, client certificates or pair tokens")]
     NoWayIn,
     /// The header for API keys cannot be one.
     #[error("API keys cannot be read from a header `{name}`; choose a name of its own")]
@@ -100,6 +103,7 @@ impl Gatekeeper {
             key_header: KEY_HEADER.to_owned(),
             issuers: Vec::new(),
             mtls: None,
+            pair: None,
             open_to_loopback: false,
             guess_limit: GuessLimit::default(),
         }
@@ -164,7 +168,9 @@ impl Gatekeeper {
                 ..OpenIdConnectSecurityScheme::default()
             })
         });
-        let plain = issuers.iter().any(|issuer| issuer.discovery_url().is_none()).then(|| {
+        let is_plain = |issuer: &JwtIssuer| issuer.discovery_url().is_none();
+        let takes_plain = self.shared.pair.is_some() || issuers.iter().any(is_plain);
+        let plain = takes_plain.then(|| {
             SecurityScheme::Http(HttpAuthSecurityScheme {
                 scheme: "Bearer".to_owned(),
                 bearer_format: "JWT".to_owned(),
@@ -178,7 +184,7 @@ impl Gatekeeper {
         let shared = &*self.shared;
         let places = Places {
             key_header: shared.keys.is_some().then_some(&shared.key_header),
-            bearer: shared.keys.is_some() || !shared.issuers.is_empty(),
+            bearer: shared.keys.is_some() || !shared.issuers.is_empty() || shared.pair.is_some(),
         };
         let certified = shared.mtls.as_ref().zip(presented.certificate.as_ref());
         let credential = match presented.credential(&places) {
@@ -203,6 +209,11 @@ impl Gatekeeper {
             Some(Credential::Key(text)) => self.judge_key(text),
             Some(Credential::Bearer(text)) if text.starts_with(api_key::PREFIX) => {
                 self.judge_key(text)
+            }
+            Some(Credential::Bearer(text)) if pair::is_pair(text) => {
+                let verifier = shared.pair.as_ref().ok_or(Why::NotTaken)?;
+                let certificate = presented.certificate.as_ref();
+                verifier.identify(text, certificate, Timestamp::now()).await
             }
             Some(Credential::Bearer(_)) if shared.issuers.is_empty() => Err(Why::NotTaken.into()),
             Some(Credential::Bearer(text)) => {
@@ -231,7 +242,10 @@ impl Gatekeeper {
 
 impl Shared {
     fn has_way_in(&self) -> bool {
-        self.keys.is_some() || !self.issuers.is_empty() || self.mtls.is_some()
+        self.keys.is_some()
+            || !self.issuers.is_empty()
+            || self.mtls.is_some()
+            || self.pair.is_some()
     }
 }
 
@@ -242,6 +256,7 @@ impl fmt::Debug for Gatekeeper {
             .field("api_keys", &self.shared.keys.is_some())
             .field("issuers", &issuers)
             .field("mtls", &self.shared.mtls.is_some())
+            .field("pair_tokens", &self.shared.pair.is_some())
             .field("open_to_loopback", &self.shared.open_to_loopback)
             .finish_non_exhaustive()
     }
@@ -273,6 +288,12 @@ impl Builder {
         self
     }
 
+    /// Lets in whoever has a pair token for this agent.
+    pub fn pair_tokens(mut self, verifier: Verifier) -> Self {
+        self.pair = Some(verifier);
+        self
+    }
+
     /// Lets in everybody from a loopback address who shows no credential at all.
     pub fn open_to_loopback(mut self) -> Self {
         self.open_to_loopback = true;
@@ -287,7 +308,10 @@ impl Builder {
 
     /// Makes the gatekeeper.
     pub fn build(self) -> Result<Gatekeeper, Misconfigured> {
-        let has_way_in = self.keys.is_some() || !self.issuers.is_empty() || self.mtls.is_some();
+        let has_way_in = self.keys.is_some()
+            || !self.issuers.is_empty()
+            || self.mtls.is_some()
+            || self.pair.is_some();
         if !has_way_in && !self.open_to_loopback {
             return Err(Misconfigured::NoWayIn);
         }
@@ -310,6 +334,7 @@ impl Builder {
             key_header_text: self.key_header,
             issuers: self.issuers,
             mtls: self.mtls,
+            pair: self.pair,
             open_to_loopback: self.open_to_loopback,
             guesses: Guesses::new(self.guess_limit),
         };
@@ -333,6 +358,7 @@ impl fmt::Debug for Builder {
         f.debug_struct("Builder")
             .field("issuers", &self.issuers)
             .field("mtls", &self.mtls)
+            .field("pair_tokens", &self.pair)
             .field("open_to_loopback", &self.open_to_loopback)
             .field("guess_limit", &self.guess_limit)
             .finish_non_exhaustive()

@@ -1,8 +1,11 @@
 //! A caller, as the rest of the program knows them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use nuncio_protocol::{service::Caller, time::Timestamp};
+use nuncio_protocol::{ids::AgentId, service::Caller, time::Timestamp};
+use tokio::time::sleep;
+
+use crate::{jwt, pair::Lease, rules::Grant};
 
 /// A caller who has proved who they are, or whom an open endpoint lets in unproved.
 ///
@@ -18,8 +21,14 @@ pub struct Identity {
     pub scopes: Arc<[String]>,
     /// How they proved it.
     pub method: Method,
-    /// When the credential ends, so that a stream that lives longer can be ended too.
+    /// When the credential ends; see [`ended`](Self::ended).
     pub expires: Option<Timestamp>,
+    /// What the credential permits here: everything, unless it is a pair token.
+    pub grant: Grant,
+    /// The agents on whose behalf a pair token's caller calls, the first one first.
+    pub chain: Arc<[AgentId]>,
+    /// For how long the rules stay as they were when a pair token was issued.
+    pub lease: Option<Lease>,
 }
 
 /// How a caller proved who they are.
@@ -34,17 +43,65 @@ pub enum Method {
     Jwt,
     /// By a client certificate.
     Mtls,
+    /// By a pair token of the hub.
+    Pair,
 }
 
 impl Identity {
     /// A caller of whom nothing more is known.
     pub fn new(caller: Caller, method: Method) -> Self {
-        Self { caller, organisation: None, scopes: Arc::default(), method, expires: None }
+        Self {
+            caller,
+            organisation: None,
+            scopes: Arc::default(),
+            method,
+            expires: None,
+            grant: Grant::ALL,
+            chain: Arc::default(),
+            lease: None,
+        }
     }
 
     /// Somebody whom an open endpoint lets in.
     pub fn anonymous() -> Self {
         Self::new(Caller::Anonymous, Method::Open)
+    }
+
+    /// Waits until the credential would not be accepted any more: because it has expired, or
+    /// because the rules have changed since a pair token was issued.
+    ///
+    /// For streams, which outlive the check at their beginning. Never ends for a credential
+    /// that does not.
+    pub fn ended(&self) -> impl Future<Output = ()> + Send + 'static {
+        let leeway = match self.method {
+            Method::Jwt | Method::Pair => jwt::LEEWAY,
+            _ => 0,
+        };
+        let end = self.expires.map(|expires| expires.to_parts().0.saturating_add(leeway));
+        let lease = self.lease.clone();
+        async move {
+            let expired = async {
+                match end {
+                    Some(end) => passed(end).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let changed = async {
+                match lease {
+                    Some(lease) => lease.ended().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = expired => {}
+                () = changed => {}
+            }
+        }
+    }
+
+    /// Tells whether [`ended`](Self::ended) can ever be.
+    pub fn ends(&self) -> bool {
+        self.expires.is_some() || self.lease.is_some()
     }
 
     /// Returns the caller's name, if they have one.
@@ -53,5 +110,19 @@ impl Identity {
             Caller::Agent(name) | Caller::User(name) => Some(name),
             _ => None,
         }
+    }
+}
+
+/// Waits until a second of the calendar has passed.
+async fn passed(end: i64) {
+    // The clock on the wall may be set meanwhile, so it is looked at now and then.
+    const LONGEST: u64 = 60;
+    loop {
+        let (now, nanoseconds) = Timestamp::now().to_parts();
+        let Ok(left @ 0..) = u64::try_from(end.saturating_sub(now)) else { return };
+        // Behind the second, as the check at the beginning has it.
+        let part = Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or_default());
+        let rest = Duration::from_secs(1).saturating_sub(part);
+        sleep(Duration::from_secs(left.min(LONGEST)) + rest).await;
     }
 }

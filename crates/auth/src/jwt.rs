@@ -7,9 +7,9 @@
 //! Everything that costs nothing is checked first, so an expired token makes nobody fetch
 //! keys or verify a signature.
 
-mod keys;
-mod token;
-mod verified;
+pub(crate) mod keys;
+pub(crate) mod token;
+pub(crate) mod verified;
 
 use std::{sync::Arc, time::Duration};
 
@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// How far the clocks of two machines may differ, in seconds.
-const LEEWAY: i64 = 60;
+pub(crate) const LEEWAY: i64 = 60;
 const DEFAULT_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// Types that access tokens have; RFC 9068 has the second.
 const USUAL_TYPES: [&str; 2] = ["JWT", "at+jwt"];
@@ -204,11 +204,6 @@ impl JwtIssuer {
     }
 
     fn takes_type(&self, typ: Option<&str>) -> bool {
-        // RFC 7515 §4.1.9: the prefix may be left out.
-        let short = |typ: &str| {
-            let typ = typ.to_ascii_lowercase();
-            typ.strip_prefix("application/").unwrap_or(&typ).to_owned()
-        };
         match (&self.typ, typ) {
             (Some(wanted), Some(typ)) => short(wanted) == short(typ),
             (Some(_), None) => false,
@@ -225,11 +220,10 @@ impl JwtIssuer {
             return Err(Why::Caller);
         }
         Ok(Identity {
-            caller: self.caller(token)?,
             organisation: organisation.map(Into::into),
             scopes: claims.scopes().into(),
-            method: Method::Jwt,
             expires,
+            ..Identity::new(self.caller(token)?, Method::Jwt)
         })
     }
 
@@ -248,6 +242,12 @@ impl JwtIssuer {
     }
 }
 
+/// Returns a type in the short form (RFC 7515 §4.1.9): the prefix may be left out.
+pub(crate) fn short(typ: &str) -> String {
+    let typ = typ.to_ascii_lowercase();
+    typ.strip_prefix("application/").unwrap_or(&typ).to_owned()
+}
+
 /// Says whose token it is.
 pub(crate) async fn identify(
     issuers: &[JwtIssuer],
@@ -261,7 +261,8 @@ pub(crate) async fn identify(
     let algorithm = Algorithm::from_name(&token.header.alg).ok_or(Why::Algorithm)?;
     let kid = token.header.kid.as_deref().ok_or(Why::NoKeyId)?;
     issuer.check(&token, now.to_parts().0)?;
-    check_binding(&token, certificate)?;
+    let claims = &token.claims;
+    check_binding(claims.is_bound, claims.bound_certificate.as_deref(), certificate)?;
     let identity = issuer.identity(&token)?;
     let keys = issuer.keys.holding(kid).await?;
     let key = keys.find(kid, algorithm).ok_or(Why::Algorithm)?;
@@ -279,12 +280,16 @@ pub(crate) async fn identify(
 ///
 /// Of the ways to bind, only that to a certificate (RFC 8705 §3.1) can be checked here. A
 /// token bound otherwise is refused: to take it from just anybody would undo the binding.
-fn check_binding(token: &Token<'_>, certificate: Option<&Certificate<'_>>) -> Result<(), Why> {
-    if !token.claims.is_bound {
+pub(crate) fn check_binding(
+    is_bound: bool,
+    bound_to: Option<&str>,
+    certificate: Option<&Certificate<'_>>,
+) -> Result<(), Why> {
+    if !is_bound {
         return Ok(());
     }
     let shown = certificate.map(|certificate| URL_SAFE_NO_PAD.encode(certificate.fingerprint));
-    let fits = shown.is_some() && shown == token.claims.bound_certificate;
+    let fits = shown.is_some() && shown.as_deref() == bound_to;
     if fits { Ok(()) } else { Err(Why::Binding) }
 }
 

@@ -28,7 +28,7 @@
 //!
 //! Only a verified credential says who calls. Headers that merely claim it
 //! (`X-Forwarded-User` and the like) are not read at all, and neither is a secret in a URL
-//! taken. What a caller may do is not decided here.
+//! taken. What a caller may do at which agent is decided by [`rules`].
 //!
 //! Invariant: why a credential was not accepted is told to the operator's log and never to
 //! the caller, who gets the same text for each.
@@ -44,6 +44,7 @@ mod refusal;
 pub mod api_key;
 pub mod jwt;
 pub mod mtls;
+pub mod pair;
 
 pub mod rules;
 

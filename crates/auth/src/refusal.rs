@@ -84,6 +84,16 @@ pub enum Why {
     Caller,
     /// The token is bound to a key that the caller has not shown.
     Binding,
+    /// The pair token is of another organisation.
+    Organisation,
+    /// The pair token was issued before the rules changed.
+    Epoch,
+    /// The pair token does not say what it is good for.
+    Grant,
+    /// The pair token's delegation is garbled or too long.
+    Chain,
+    /// The pair token has been used before, and counts once.
+    Replayed,
 }
 
 impl Refusal {
@@ -169,6 +179,11 @@ impl Why {
         Self::Lifetime,
         Self::Caller,
         Self::Binding,
+        Self::Organisation,
+        Self::Epoch,
+        Self::Grant,
+        Self::Chain,
+        Self::Replayed,
     ];
 
     /// Tells whether it may have been a guess.
@@ -198,7 +213,12 @@ impl Why {
             | Self::Expired
             | Self::NotYet
             | Self::Lifetime
-            | Self::Caller => false,
+            | Self::Caller
+            | Self::Organisation
+            | Self::Epoch
+            | Self::Grant
+            | Self::Chain
+            | Self::Replayed => false,
         }
     }
 }
@@ -227,6 +247,11 @@ impl fmt::Display for Why {
             Self::Lifetime => "the token lives longer than allowed",
             Self::Caller => "the token names no caller",
             Self::Binding => "the token is bound to a key that was not shown",
+            Self::Organisation => "the pair token is of another organisation",
+            Self::Epoch => "the pair token is older than the rules",
+            Self::Grant => "the pair token does not say what it is good for",
+            Self::Chain => "the pair token has been handed on too often",
+            Self::Replayed => "the pair token has been used before",
         })
     }
 }

@@ -37,14 +37,14 @@ const MAX_KEYS: usize = 100;
 
 /// Where an issuer's keys come from.
 #[derive(Clone, Debug)]
-pub(super) enum Keys {
+pub(crate) enum Keys {
     Fixed(Arc<KeySet>),
     Remote(Arc<Remote>),
 }
 
 /// Keys from a URL.
 #[derive(Debug)]
-pub(super) struct Remote {
+pub(crate) struct Remote {
     shared: Arc<Shared>,
     fetch: Mutex<Option<AbortOnDropHandle<()>>>,
 }
@@ -99,7 +99,7 @@ enum Error {
 
 impl Keys {
     /// Returns keys of which one has this name.
-    pub(super) async fn holding(&self, kid: &str) -> Result<Arc<KeySet>, Refusal> {
+    pub(crate) async fn holding(&self, kid: &str) -> Result<Arc<KeySet>, Refusal> {
         match self {
             Self::Fixed(keys) if keys.contains(kid) => Ok(Arc::clone(keys)),
             Self::Fixed(_) => Err(Why::UnknownKey.into()),
@@ -109,7 +109,7 @@ impl Keys {
 }
 
 impl Remote {
-    pub(super) fn new(client: Client, url: CheckedUrl) -> Self {
+    pub(crate) fn new(client: Client, url: CheckedUrl) -> Self {
         let state = watch::Sender::new(State::default());
         Self { shared: Arc::new(Shared { client, url, state }), fetch: Mutex::default() }
     }

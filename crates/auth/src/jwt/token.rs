@@ -14,39 +14,49 @@ const MAX_KEY_ID_BYTES: usize = 256;
 const MAX_SECONDS: u64 = 253_402_300_799;
 
 /// A token taken apart.
-pub(super) struct Token<'a> {
+pub(crate) struct Token<'a> {
     /// What the signature is over.
-    pub(super) signed: &'a str,
-    pub(super) header: Header,
-    pub(super) claims: Claims,
-    pub(super) signature: Vec<u8>,
+    pub(crate) signed: &'a str,
+    pub(crate) header: Header,
+    pub(crate) claims: Claims,
+    pub(crate) signature: Vec<u8>,
 }
 
 #[derive(Default)]
-pub(super) struct Header {
-    pub(super) alg: String,
-    pub(super) kid: Option<String>,
-    pub(super) typ: Option<String>,
+pub(crate) struct Header {
+    pub(crate) alg: String,
+    pub(crate) kid: Option<String>,
+    pub(crate) typ: Option<String>,
 }
 
 #[derive(Default)]
-pub(super) struct Claims {
-    pub(super) audiences: Vec<String>,
+pub(crate) struct Claims {
+    pub(crate) audiences: Vec<String>,
     /// Seconds since 1970, as the following.
-    pub(super) expires: Option<i64>,
-    pub(super) not_before: Option<i64>,
-    pub(super) issued: Option<i64>,
+    pub(crate) expires: Option<i64>,
+    pub(crate) not_before: Option<i64>,
+    pub(crate) issued: Option<i64>,
     /// Whether the token has `cnf`: only the owner of a key may show it.
-    pub(super) is_bound: bool,
+    pub(crate) is_bound: bool,
     /// The fingerprint of that key's certificate.
-    pub(super) bound_certificate: Option<String>,
+    pub(crate) bound_certificate: Option<String>,
     scope: Vec<String>,
     /// Every other claim that is a text.
     texts: Vec<(String, String)>,
 }
 
-impl<'a> Token<'a> {
-    pub(super) fn parse(text: &'a str) -> Result<Self, Why> {
+/// A token taken apart, but for its claims.
+pub(crate) struct Parts<'a> {
+    /// What the signature is over.
+    pub(crate) signed: &'a str,
+    pub(crate) header: Header,
+    /// The JSON text of the claims.
+    pub(crate) claims: Vec<u8>,
+    pub(crate) signature: Vec<u8>,
+}
+
+impl<'a> Parts<'a> {
+    pub(crate) fn split(text: &'a str) -> Result<Self, Why> {
         if text.len() > MAX_BYTES {
             return Err(Why::TokenText);
         }
@@ -55,17 +65,24 @@ impl<'a> Token<'a> {
         Ok(Self {
             signed,
             header: Header::parse(&decode(header)?)?,
-            claims: Claims::parse(&decode(claims)?)?,
+            claims: decode(claims)?,
             signature: decode(signature)?,
         })
     }
 }
 
-fn decode(part: &str) -> Result<Vec<u8>, Why> {
+impl<'a> Token<'a> {
+    pub(crate) fn parse(text: &'a str) -> Result<Self, Why> {
+        let Parts { signed, header, claims, signature } = Parts::split(text)?;
+        Ok(Self { signed, header, claims: Claims::parse(&claims)?, signature })
+    }
+}
+
+pub(crate) fn decode(part: &str) -> Result<Vec<u8>, Why> {
     URL_SAFE_NO_PAD.decode(part).map_err(|_| Why::TokenText)
 }
 
-fn read(
+pub(crate) fn read(
     bytes: &[u8],
     mut member: impl FnMut(&mut Reader<'_>, Cow<'_, str>) -> Result<(), json::Error>,
 ) -> Result<(), Why> {
@@ -74,7 +91,7 @@ fn read(
 }
 
 impl Header {
-    fn parse(bytes: &[u8]) -> Result<Self, Why> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Why> {
         let mut header = Self::default();
         let mut alg = None;
         let mut is_refused = false;
@@ -130,17 +147,17 @@ impl Claims {
     }
 
     /// Returns a claim that is a text.
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.texts.iter().find(|(key, _)| key == name).map(|(_, text)| text.as_str())
     }
 
-    pub(super) fn scopes(&self) -> &[String] {
+    pub(crate) fn scopes(&self) -> &[String] {
         &self.scope
     }
 }
 
 /// Reads a text or a list of them.
-fn texts(reader: &mut Reader<'_>) -> Result<Vec<String>, json::Error> {
+pub(crate) fn texts(reader: &mut Reader<'_>) -> Result<Vec<String>, json::Error> {
     if reader.peek()? == Kind::String {
         return Ok(vec![reader.string()?.into_owned()]);
     }
@@ -148,7 +165,7 @@ fn texts(reader: &mut Reader<'_>) -> Result<Vec<String>, json::Error> {
 }
 
 /// Reads a moment (RFC 7519 §2): a number of seconds, which may have a fraction.
-fn seconds(reader: &mut Reader<'_>) -> Result<i64, json::Error> {
+pub(crate) fn seconds(reader: &mut Reader<'_>) -> Result<i64, json::Error> {
     let seconds = reader.number()?.parse::<f64>().ok();
     let whole = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     whole
@@ -159,7 +176,7 @@ fn seconds(reader: &mut Reader<'_>) -> Result<i64, json::Error> {
 }
 
 /// Reads the certificate to which a token is bound (RFC 8705 §3.1).
-fn certificate(reader: &mut Reader<'_>) -> Result<Option<String>, json::Error> {
+pub(crate) fn certificate(reader: &mut Reader<'_>) -> Result<Option<String>, json::Error> {
     let mut fingerprint = None;
     reader.members(|reader, key| {
         if key != "x5t#S256" {

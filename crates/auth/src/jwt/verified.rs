@@ -18,7 +18,7 @@ const SLOTS: u16 = 4096;
 
 /// Remembers tokens of one issuer, in a table of fixed size.
 #[derive(Default)]
-pub(super) struct Verified {
+pub(crate) struct Verified {
     /// Empty until the first token.
     slots: Mutex<Vec<Option<Entry>>>,
 }
@@ -33,10 +33,10 @@ struct Entry {
 
 /// Stands for the text of a token, signature included.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fingerprint([u8; 32]);
+pub(crate) struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    pub(super) fn of(token: &str) -> Self {
+    pub(crate) fn of(token: &str) -> Self {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest::digest(&digest::SHA256, token.as_bytes()).as_ref());
         Self(bytes)
@@ -50,7 +50,7 @@ impl Fingerprint {
 
 impl Verified {
     /// Tells whether a token's signature was found to be right by these keys.
-    pub(super) fn holds(&self, fingerprint: Fingerprint, keys: &Arc<KeySet>) -> bool {
+    pub(crate) fn holds(&self, fingerprint: Fingerprint, keys: &Arc<KeySet>) -> bool {
         let slots = self.slots();
         let entry = slots.get(fingerprint.slot()).and_then(Option::as_ref);
         entry.is_some_and(|entry| {
@@ -58,7 +58,7 @@ impl Verified {
         })
     }
 
-    pub(super) fn remember(&self, fingerprint: Fingerprint, keys: &Arc<KeySet>) {
+    pub(crate) fn remember(&self, fingerprint: Fingerprint, keys: &Arc<KeySet>) {
         let mut slots = self.slots();
         if slots.is_empty() {
             slots.resize(usize::from(SLOTS), None);

@@ -10,5 +10,6 @@ mod corpus;
 mod key_file;
 mod key_server;
 mod log;
+mod pair;
 mod refusal;
 mod token;
