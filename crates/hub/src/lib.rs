@@ -10,9 +10,11 @@ pub mod name;
 
 pub mod audit;
 mod error;
+pub mod metrics;
 
 pub mod memory;
 pub mod store;
 
 pub use directory::Directory;
 pub use error::Error;
+pub use metrics::Metrics;
