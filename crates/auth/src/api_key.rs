@@ -182,6 +182,7 @@ pub(crate) fn identify(
         organisation: record.organisation().cloned(),
         scopes: Arc::clone(record.scopes()),
         expires: record.expires(),
+        key: found.clone(),
         ..Identity::new(record.caller().clone(), Method::ApiKey)
     })
 }

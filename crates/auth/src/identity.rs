@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use nuncio_protocol::{ids::AgentId, service::Caller, time::Timestamp};
 use tokio::time::sleep;
 
-use crate::{jwt, pair::Lease, rules::Grant};
+use crate::{api_key::KeyRecord, jwt, pair::Lease, rules::Grant};
 
 /// A caller who has proved who they are, or whom an open endpoint lets in unproved.
 ///
@@ -21,6 +21,8 @@ pub struct Identity {
     pub scopes: Arc<[String]>,
     /// How they proved it.
     pub method: Method,
+    /// The record of the API key that was shown, if one was.
+    pub key: Option<Arc<KeyRecord>>,
     /// When the credential ends; see [`ended`](Self::ended).
     pub expires: Option<Timestamp>,
     /// What the credential permits here: everything, unless it is a pair token.
@@ -55,6 +57,7 @@ impl Identity {
             organisation: None,
             scopes: Arc::default(),
             method,
+            key: None,
             expires: None,
             grant: Grant::ALL,
             chain: Arc::default(),

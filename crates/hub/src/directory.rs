@@ -122,6 +122,7 @@ impl Directory {
                 state.agents().map(|agent| &agent.organisation).collect();
             for organisation in organisations {
                 change.raise_epoch(state, organisation);
+                change.happened(crate::event::Name::RulesChanged, organisation, &[]);
             }
             change.note("hierarchy", &settings_name(settings), "");
             Ok((change, ()))

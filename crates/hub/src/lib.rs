@@ -1,5 +1,9 @@
 //! Which agents exist, how they are, and who may call whom.
 
+pub mod http;
+pub mod hub;
+mod session;
+
 pub mod directory;
 pub mod state;
 
@@ -17,4 +21,6 @@ pub mod store;
 
 pub use directory::Directory;
 pub use error::Error;
+pub use hub::Hub;
 pub use metrics::Metrics;
+pub use session::{Login, Sessions};

@@ -89,7 +89,7 @@ pub struct HttpRequest<'a> {
     /// The method; one that HTTP does not define is counted as `OTHER`.
     pub method: &'a str,
     /// The pattern of the route, such as `/agents/{id}`; never the path.
-    pub route: &'static str,
+    pub route: &'a str,
     /// The status of the answer.
     pub status: u16,
     /// How long it took to answer.
@@ -142,10 +142,15 @@ impl Metrics {
 
     /// Counts an HTTP request that was answered.
     pub fn http_request(&self, request: &HttpRequest<'_>) {
-        let HttpRequest { route, status, duration, .. } = *request;
+        let HttpRequest { status, duration, .. } = *request;
+        let route = || request.route.to_owned();
         let method = known_method(request.method);
-        self.shared.http_requests.get_or_create(&HttpLabels { method, route, status }).inc();
-        let seconds = self.shared.http_seconds.get_or_create(&RouteLabels { method, route });
+        self.shared
+            .http_requests
+            .get_or_create(&HttpLabels { method, route: route(), status })
+            .inc();
+        let seconds =
+            self.shared.http_seconds.get_or_create(&RouteLabels { method, route: route() });
         seconds.observe(duration.as_secs_f64());
     }
 
@@ -336,14 +341,14 @@ struct ErrorLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct HttpLabels {
     method: &'static str,
-    route: &'static str,
+    route: String,
     status: u16,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RouteLabels {
     method: &'static str,
-    route: &'static str,
+    route: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]

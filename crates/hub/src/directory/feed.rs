@@ -94,6 +94,11 @@ impl Feed {
         }
     }
 
+    /// Tells whenever there is something new.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.tip.subscribe()
+    }
+
     pub(super) fn reached(&self, seq: u64) {
         self.tip.send_if_modified(|tip| {
             let is_new = seq > *tip;

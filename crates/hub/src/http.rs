@@ -1,0 +1,40 @@
+//! The hub on the wire.
+//!
+//! A request walks through [`front`](self::front), which looks at its host and origin and counts it, to a
+//! handler; the handler asks for a [`Who`](who::Who), and there is none without a credential.
+
+mod api;
+mod body;
+mod facade;
+mod front;
+mod login;
+mod operations;
+mod problem;
+mod view;
+mod who;
+
+use axum::{Router, middleware::from_fn_with_state, routing::get};
+
+use crate::hub::Hub;
+
+/// Returns what answers every request of a hub.
+pub fn router(hub: Hub) -> Router {
+    let mut router = Router::new()
+        .route("/healthz", get(operations::healthz))
+        .route("/readyz", get(operations::readyz))
+        .route("/version", get(operations::version))
+        .route("/metrics", get(operations::metrics))
+        .route("/login", get(login::login))
+        .route("/.well-known/jwks.json", get(operations::jwks))
+        .nest("/api/v1", api::router());
+    if hub.settings.facades.molecule {
+        router = router.merge(facade::molecule());
+    }
+    if hub.settings.facades.opportunity {
+        router = router.merge(facade::opportunity());
+    }
+    router
+        .fallback(front::nothing_here)
+        .layer(from_fn_with_state(hub.clone(), front::front))
+        .with_state(hub)
+}

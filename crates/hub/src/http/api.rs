@@ -1,0 +1,42 @@
+//! The management API, under `/api/v1`.
+
+mod agents;
+mod cards;
+mod epoch;
+mod keys;
+mod register;
+mod rules;
+
+use axum::{
+    Router,
+    routing::{delete, get, post, put},
+};
+
+use crate::hub::Hub;
+
+pub(super) fn router() -> Router<Hub> {
+    Router::new()
+        .route("/agents", get(agents::search).post(agents::add))
+        .route("/agents/{agent}", get(agents::show).patch(agents::edit).delete(agents::remove))
+        .route("/agents/{agent}/parent", put(agents::place))
+        .route("/agents/{agent}/pause", post(agents::pause))
+        .route("/agents/{agent}/resume", post(agents::resume))
+        .route("/agents/{agent}/peers", get(agents::peers))
+        .route("/agents/{agent}/heartbeat", post(register::heartbeat))
+        .route("/agents/{agent}/discovery", get(register::discover))
+        .route("/agents/{agent}/card", get(cards::show).put(cards::update))
+        .route("/agents/{agent}/card/history", get(cards::history))
+        .route("/agents/{agent}/card/held", get(cards::held).post(cards::decide))
+        .route("/agents/{agent}/tokens", get(keys::tokens).post(keys::new_token))
+        .route("/agents/{agent}/tokens/{key}", delete(keys::revoke_token))
+        .route("/register", post(register::register))
+        .route("/enrolments", post(keys::new_enrolment))
+        .route("/keys", get(keys::list).post(keys::new))
+        .route("/keys/{key}", delete(keys::revoke))
+        .route("/login", post(keys::login_link))
+        .route("/whoami", get(keys::who_am_i))
+        .route("/rules", get(rules::list))
+        .route("/rules/{id}", get(rules::show).put(rules::put).delete(rules::remove))
+        .route("/policy/explain", get(rules::explain))
+        .route("/epoch", get(epoch::epoch))
+}

@@ -1,0 +1,131 @@
+//! Cards, with their history and what waits for agreement.
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use nuncio_protocol::{json::Raw, time::Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::agents::find;
+use crate::{
+    agent::Card,
+    error::Error,
+    event,
+    http::{
+        body,
+        problem::Problem,
+        view::{AgentView, EventView},
+        who::Who,
+    },
+    hub::Hub,
+    store::EventQuery,
+};
+
+/// How many cards a history shows.
+const HISTORY: u32 = 100;
+
+pub(crate) async fn show(
+    State(hub): State<Hub>,
+    who: Who,
+    Path(agent): Path<String>,
+) -> Result<Json<Raw>, Problem> {
+    who.somebody()?;
+    let agent = hub.directory.visible(who.asker(), &agent)?;
+    let card = agent.card.as_ref().ok_or(Error::Unknown { what: "card" })?;
+    Ok(Json(text(card)))
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Updated {
+    /// Whether the card is in force, or waits for agreement.
+    status: &'static str,
+}
+
+pub(crate) async fn update(
+    State(hub): State<Hub>,
+    who: Who,
+    Path(agent): Path<String>,
+    body::Raw(body): body::Raw,
+) -> Result<Json<Updated>, Problem> {
+    let agent = hub.directory.visible(who.asker(), &agent)?;
+    who.itself_or_administrator(&agent.id)?;
+    let text = nuncio_protocol::json::text(&body);
+    let text = text.map_err(|error| Problem::invalid("", error.to_string()))?;
+    let card = Card::parse(text).map_err(Error::from)?;
+    let is_in_force =
+        hub.directory.update_card(&who.organisation, &agent.id, &card, &who.actor()).await?;
+    Ok(Json(Updated { status: if is_in_force { "updated" } else { "held" } }))
+}
+
+/// A card that an agent had.
+#[derive(Debug, Serialize)]
+pub(crate) struct PastCard {
+    seq: u64,
+    since: Timestamp,
+    card: Raw,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct History {
+    cards: Vec<PastCard>,
+}
+
+pub(crate) async fn history(
+    State(hub): State<Hub>,
+    who: Who,
+    Path(agent): Path<String>,
+) -> Result<Json<History>, Problem> {
+    who.overseer()?;
+    let agent = find(&hub, &who, &agent)?;
+    let query = EventQuery {
+        organisation: who.organisation.clone(),
+        agent: Some(agent.id.clone()),
+        name: Some(event::Name::CardUpdated.as_str().to_owned()),
+        after: 0,
+        limit: HISTORY,
+    };
+    let events = hub.directory.store().events(query).await.map_err(Error::from)?;
+    let cards = events.iter().map(|logged| {
+        let view = EventView::from(logged);
+        let card = view.payload.as_object().and_then(|payload| payload.get("agent_card"));
+        PastCard { seq: logged.seq, since: view.timestamp, card: card.unwrap_or(view.payload) }
+    });
+    Ok(Json(History { cards: cards.collect() }))
+}
+
+pub(crate) async fn held(
+    State(hub): State<Hub>,
+    who: Who,
+    Path(agent): Path<String>,
+) -> Result<Json<Raw>, Problem> {
+    who.overseer()?;
+    let agent = find(&hub, &who, &agent)?;
+    let card = agent.held_card.as_ref().ok_or(Error::Unknown { what: "held card" })?;
+    Ok(Json(text(card)))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Agreement {
+    accept: bool,
+}
+
+pub(crate) async fn decide(
+    State(hub): State<Hub>,
+    who: Who,
+    Path(agent): Path<String>,
+    body::Json(agreement): body::Json<Agreement>,
+) -> Result<Json<AgentView>, Problem> {
+    who.administrator()?;
+    let agent = find(&hub, &who, &agent)?;
+    let agent = hub
+        .directory
+        .decide_card(&who.organisation, &agent.id, agreement.accept, &who.actor())
+        .await?;
+    Ok(Json(AgentView::new(&hub.directory, &agent)))
+}
+
+fn text(card: &Card) -> Raw {
+    Raw::parse_text(card.text()).unwrap_or_else(|_| Raw::string(card.text()))
+}

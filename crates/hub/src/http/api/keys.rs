@@ -1,0 +1,195 @@
+//! Keys and tokens. A secret is in the answer that makes it, and nowhere else.
+
+use std::time::Duration;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use http::StatusCode;
+use nuncio_protocol::{ids::Organisation, time::Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::agents::find;
+use crate::{
+    directory::Enrolment,
+    error::Error,
+    http::{
+        body,
+        problem::Problem,
+        view::{IssuedView, KeyView},
+        who::{Role, Who},
+    },
+    hub::Hub,
+    session::Login,
+};
+
+/// How long an enrolment token is good, unless it is said.
+const ENROLMENT_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Keys {
+    keys: Vec<KeyView>,
+}
+
+pub(crate) async fn tokens(
+    State(hub): State<Hub>,
+    who: Who,
+    Path(agent): Path<String>,
+) -> Result<Json<Keys>, Problem> {
+    let agent = hub.directory.visible(who.asker(), &agent)?;
+    who.itself_or_administrator(&agent.id)?;
+    let state = hub.directory.state();
+    let keys = state.keys_of(&agent.id).into_iter().map(|record| (&**record).into()).collect();
+    Ok(Json(Keys { keys }))
+}
+
+pub(crate) async fn new_token(
+    State(hub): State<Hub>,
+    who: Who,
+    Path(agent): Path<String>,
+) -> Result<(StatusCode, Json<IssuedView>), Problem> {
+    let agent = hub.directory.visible(who.asker(), &agent)?;
+    who.itself_or_administrator(&agent.id)?;
+    let issued = hub.directory.new_token(&who.organisation, &agent.id, &who.actor()).await?;
+    Ok((StatusCode::CREATED, Json((&issued).into())))
+}
+
+pub(crate) async fn revoke_token(
+    State(hub): State<Hub>,
+    who: Who,
+    Path((agent, key)): Path<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    let agent = hub.directory.visible(who.asker(), &agent)?;
+    who.itself_or_administrator(&agent.id)?;
+    let is_its = hub.directory.state().keys_of(&agent.id).iter().any(|record| record.id() == key);
+    if !is_its {
+        return Err(Error::Unknown { what: "key" }.into());
+    }
+    hub.directory.revoke(&who.organisation, &key, &who.actor()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A token for newcomers.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct NewEnrolment {
+    /// The id of the one agent that may use it.
+    agent: Option<nuncio_protocol::ids::AgentId>,
+    /// The name or id of the agent below which the newcomer comes to stand.
+    parent: Option<String>,
+    /// Whether more than one may use it.
+    reusable: bool,
+    /// For how many seconds it is good; for a day, if it is not said.
+    lifetime_seconds: Option<u32>,
+}
+
+pub(crate) async fn new_enrolment(
+    State(hub): State<Hub>,
+    who: Who,
+    body::Json(new): body::Json<NewEnrolment>,
+) -> Result<(StatusCode, Json<IssuedView>), Problem> {
+    who.administrator()?;
+    let parent = new.parent.map(|text| find(&hub, &who, &text)).transpose()?;
+    let lifetime = new.lifetime_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+    let enrolment = Enrolment {
+        key: String::new(),
+        agent: new.agent,
+        parent: parent.map(|parent| parent.id.clone()),
+        is_reusable: new.reusable,
+        expires: after(lifetime.unwrap_or(ENROLMENT_LIFETIME)),
+    };
+    let issued = hub.directory.new_enrolment(&who.organisation, &enrolment, &who.actor()).await?;
+    Ok((StatusCode::CREATED, Json((&issued).into())))
+}
+
+pub(crate) async fn list(State(hub): State<Hub>, who: Who) -> Result<Json<Keys>, Problem> {
+    who.administrator()?;
+    let state = hub.directory.state();
+    let ours = state.keys().filter(|record| {
+        record.organisation().is_some_and(|found| **found == *who.organisation.as_str())
+    });
+    let mut keys: Vec<KeyView> = ours.map(|record| (&**record).into()).collect();
+    keys.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
+    Ok(Json(Keys { keys }))
+}
+
+/// A key for a person or program.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewKey {
+    name: String,
+    #[serde(default)]
+    scopes: Vec<String>,
+    lifetime_seconds: Option<u32>,
+}
+
+pub(crate) async fn new(
+    State(hub): State<Hub>,
+    who: Who,
+    body::Json(new): body::Json<NewKey>,
+) -> Result<(StatusCode, Json<IssuedView>), Problem> {
+    who.administrator()?;
+    let lifetime = new.lifetime_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+    let expires = lifetime.and_then(after);
+    let issued = hub
+        .directory
+        .new_key(&who.organisation, &new.name, &new.scopes, expires, &who.actor())
+        .await?;
+    Ok((StatusCode::CREATED, Json((&issued).into())))
+}
+
+pub(crate) async fn revoke(
+    State(hub): State<Hub>,
+    who: Who,
+    Path(key): Path<String>,
+) -> Result<StatusCode, Problem> {
+    who.administrator()?;
+    hub.directory.revoke(&who.organisation, &key, &who.actor()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A link that lets a browser in, once.
+#[derive(Debug, Serialize)]
+pub(crate) struct LoginLink {
+    url: String,
+}
+
+pub(crate) async fn login_link(
+    State(hub): State<Hub>,
+    who: Who,
+) -> Result<Json<LoginLink>, Problem> {
+    who.overseer()?;
+    let login = Login {
+        name: who.identity.name().unwrap_or("browser").to_owned(),
+        organisation: who.organisation.clone(),
+        is_administrator: who.role == Role::Administrator,
+    };
+    Ok(Json(LoginLink { url: hub.login_link(login)? }))
+}
+
+/// Who the hub takes the caller for.
+#[derive(Debug, Serialize)]
+pub(crate) struct WhoAmI {
+    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    organisation: Organisation,
+}
+
+pub(crate) async fn who_am_i(who: Who) -> Json<WhoAmI> {
+    let role = match who.role {
+        Role::Administrator => "administrator",
+        Role::Viewer => "viewer",
+        Role::Person => "person",
+        Role::Agent(_) => "agent",
+        Role::Newcomer(_) => "newcomer",
+    };
+    let name = who.identity.name().map(str::to_owned);
+    Json(WhoAmI { role, name, organisation: who.organisation })
+}
+
+fn after(lifetime: Duration) -> Option<Timestamp> {
+    let millis = i64::try_from(lifetime.as_millis()).ok()?;
+    Timestamp::from_millis(Timestamp::now().as_millis().checked_add(millis)?)
+}

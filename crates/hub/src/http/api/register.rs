@@ -1,0 +1,205 @@
+//! What agents do for themselves: register, say how they are, and find others.
+
+use axum::{
+    Json,
+    extract::{Path, Query, State},
+};
+use http::StatusCode;
+use nuncio_auth::pair::Pair;
+use nuncio_protocol::{ids::AgentId, json::Raw, time::Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::{Addresses, Card, Delivery, Status},
+    beat::Beat,
+    directory::{Network, Registrar, Registration},
+    error::Error,
+    http::{
+        body,
+        problem::Problem,
+        view::AgentView,
+        who::{Role, Who},
+    },
+    hub::Hub,
+    metrics::Heartbeat,
+    name::AgentName,
+};
+
+/// An agent that comes by itself.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Register {
+    /// Names it for good; made up the first time if there is none.
+    id: Option<AgentId>,
+    name: Option<AgentName>,
+    card: Raw,
+    /// Where it is reached; the first interface of its card, if it does not say.
+    url: Option<String>,
+    internal_url: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Registered {
+    agent: AgentView,
+    /// The agent's token, the first time and never again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    heartbeat_seconds: u64,
+}
+
+pub(crate) async fn register(
+    State(hub): State<Hub>,
+    who: Who,
+    body::Json(register): body::Json<Register>,
+) -> Result<(StatusCode, Json<Registered>), Problem> {
+    let by = registrar(&who)?;
+    let id = match (&register.id, &who.role) {
+        (Some(id), _) | (None, Role::Agent(id)) => id.clone(),
+        (None, _) => AgentId::generate(),
+    };
+    let card = Card::parse(register.card.as_str()).map_err(Error::from)?;
+    let interface = card.card().supported_interfaces.first().map(|found| found.url.clone());
+    let addresses = Addresses {
+        public: register.url.or(interface).map(Into::into),
+        internal: register.internal_url.map(Into::into),
+        card: None,
+    };
+    hub.check_addresses(&addresses).await?;
+    let registration = Registration { id, name: register.name, card, addresses };
+    let registered =
+        hub.directory.register(&who.organisation, registration, &by, &who.actor()).await?;
+    let status = if registered.token.is_some() { StatusCode::CREATED } else { StatusCode::OK };
+    let registered = Registered {
+        agent: AgentView::new(&hub.directory, &registered.agent),
+        token: registered.token.map(|token| token.to_string()),
+        heartbeat_seconds: hub.directory.options().liveness.beat.as_secs(),
+    };
+    Ok((status, Json(registered)))
+}
+
+/// Says on whose word somebody registers.
+pub(crate) fn registrar(who: &Who) -> Result<Registrar, Problem> {
+    match &who.role {
+        Role::Administrator => Ok(Registrar::Administrator),
+        Role::Agent(id) => Ok(Registrar::Itself(id.clone())),
+        Role::Newcomer(enrolment) => Ok(Registrar::Enrolled(enrolment.clone())),
+        Role::Viewer | Role::Person => {
+            Err(Problem::forbidden("registering an agent needs an enrolment token"))
+        }
+    }
+}
+
+/// What an agent is told when it says how it is.
+#[derive(Debug, Serialize)]
+pub(crate) struct Heard {
+    status: Status,
+    /// Pair tokens older than this are no longer good.
+    min_epoch: u64,
+}
+
+pub(crate) async fn heartbeat(
+    State(hub): State<Hub>,
+    who: Who,
+    Path(agent): Path<String>,
+    body::Json(beat): body::Json<Beat>,
+) -> Result<Json<Heard>, Problem> {
+    let agent = hub.directory.visible(who.asker(), &agent)?;
+    who.itself_or_administrator(&agent.id)?;
+    let heard = hub.directory.heartbeat(&agent.id, beat).await?;
+    hub.metrics.heartbeat(Heartbeat::Accepted);
+    Ok(Json(Heard { status: heard.status, min_epoch: heard.min_epoch }))
+}
+
+/// From where the asker means to call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Asked {
+    network: NetworkWord,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum NetworkWord {
+    /// Agents are on the internal network, everybody else is not.
+    #[default]
+    Usual,
+    Internal,
+    External,
+}
+
+/// Where an agent is, and the token that opens it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Discovered {
+    id: AgentId,
+    name: AgentName,
+    status: Status,
+    delivery: Delivery,
+    url: String,
+    /// Whether the agent that was asked for is gone, and this one stands in for it.
+    forwarded: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<Timestamp>,
+    epoch: u64,
+}
+
+pub(crate) async fn discover(
+    State(hub): State<Hub>,
+    who: Who,
+    Path(target): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Json<Discovered>, Problem> {
+    who.somebody()?;
+    let network = match (asked.network, &who.role) {
+        (NetworkWord::Internal, _) | (NetworkWord::Usual, Role::Agent(_)) => Network::Internal,
+        (NetworkWord::External | NetworkWord::Usual, _) => Network::External,
+    };
+    Ok(Json(find(&hub, &who, &target, network)?))
+}
+
+/// Finds an agent for somebody, and makes the token for the two of them (M-17).
+pub(crate) fn find(
+    hub: &Hub,
+    who: &Who,
+    target: &str,
+    network: Network,
+) -> Result<Discovered, Problem> {
+    let discovery = hub.directory.discover(who.asker(), target, network);
+    let reason = match &discovery {
+        Ok(_) => "ALLOWED",
+        Err(error) => error.code(),
+    };
+    hub.metrics.decision(discovery.is_ok(), reason);
+    let discovery = discovery?;
+    let agent = &discovery.agent;
+    let epoch = hub.directory.state().epoch(&who.organisation);
+    let minted = match &who.role {
+        Role::Agent(caller) if agent.delivery == Delivery::Direct => {
+            let pair =
+                Pair::new(caller, &agent.id, &who.organisation, epoch).grant(discovery.grant);
+            let minted = hub.minter.mint(&pair, Timestamp::now()).map_err(|error| {
+                tracing::error!(%error, "no pair token could be made");
+                Problem::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "INTERNAL",
+                    "no token could be made",
+                )
+            })?;
+            Some(minted)
+        }
+        _ => None,
+    };
+    let own = || format!("{}/agents/{}", hub.settings.public_url, agent.name);
+    Ok(Discovered {
+        id: agent.id.clone(),
+        name: agent.name.clone(),
+        status: agent.status,
+        delivery: agent.delivery,
+        url: discovery.url.as_deref().map_or_else(own, str::to_owned),
+        forwarded: discovery.is_forwarded,
+        expires: minted.as_ref().map(|minted| minted.expires),
+        token: minted.map(|minted| minted.token.expose().to_owned()),
+        epoch,
+    })
+}

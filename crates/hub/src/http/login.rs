@@ -1,0 +1,40 @@
+//! How a browser comes in: by a link that is good once.
+
+use axum::{
+    extract::{Query, State},
+    response::{IntoResponse, Redirect, Response},
+};
+use http::{HeaderValue, StatusCode, header::SET_COOKIE};
+use serde::Deserialize;
+
+use super::{problem::Problem, who::COOKIE_NAME};
+use crate::{hub::Hub, session::LIFETIME};
+
+#[derive(Deserialize)]
+pub(super) struct Link {
+    ticket: String,
+}
+
+/// Lets a browser in by a link that `nuncio up` or `nuncio login` printed.
+pub(super) async fn login(
+    State(hub): State<Hub>,
+    Query(link): Query<Link>,
+) -> Result<Response, Problem> {
+    let login = hub.tickets.redeem(&link.ticket).ok_or_else(|| {
+        Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "TICKET_USED",
+            "this link was used or is too old; `nuncio login` prints another",
+        )
+    })?;
+    let secret = hub.sessions.begin(login);
+    let secure = if hub.settings.public_url.starts_with("https:") { "; Secure" } else { "" };
+    let age = LIFETIME.as_secs();
+    let cookie =
+        format!("{COOKIE_NAME}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}");
+    let mut response = Redirect::to("/").into_response();
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    Ok(response)
+}

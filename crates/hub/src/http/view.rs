@@ -1,0 +1,213 @@
+//! What the directory looks like from outside.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use nuncio_auth::KeyRecord;
+use nuncio_protocol::{
+    ids::{AgentId, Organisation},
+    json::Raw,
+    service::Caller,
+    time::Timestamp,
+};
+use serde::Serialize;
+
+use crate::{
+    Directory,
+    agent::{Addresses, Agent, Delivery, Origin, Status, Watch},
+    beat::Beat,
+    directory::{Item, Passing},
+    name::AgentName,
+    store::LoggedEvent,
+};
+
+/// An agent.
+#[derive(Debug, Serialize)]
+pub(crate) struct AgentView {
+    pub(crate) id: AgentId,
+    pub(crate) name: AgentName,
+    pub(crate) organisation: Organisation,
+    /// The name on its card.
+    pub(crate) title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) role: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) parent: Option<AgentId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) parent_name: Option<AgentName>,
+    pub(crate) addresses: Addresses,
+    pub(crate) delivery: Delivery,
+    pub(crate) trust: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) latency_hint_ms: Option<u32>,
+    pub(crate) watch: Watch,
+    pub(crate) status: Status,
+    pub(crate) status_since: Timestamp,
+    pub(crate) origin: Origin,
+    pub(crate) skills: Vec<SkillView>,
+    pub(crate) active_tasks: u32,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) current_task: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) heartbeat: Option<BeatView>,
+    pub(crate) has_held_card: bool,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) allowed_agents: BTreeMap<String, Vec<AgentId>>,
+    pub(crate) created: Timestamp,
+    pub(crate) updated: Timestamp,
+}
+
+/// A skill, in short.
+#[derive(Debug, Serialize)]
+pub(crate) struct SkillView {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) tags: Vec<String>,
+}
+
+/// What an agent last said of itself.
+#[derive(Debug, Serialize)]
+pub(crate) struct BeatView {
+    pub(crate) at: Timestamp,
+    #[serde(flatten)]
+    pub(crate) beat: Beat,
+}
+
+impl AgentView {
+    pub(crate) fn new(directory: &Directory, agent: &Agent) -> Self {
+        let last = directory.last_beat(&agent.id);
+        let state = directory.state();
+        let parent = agent.parent.as_ref().and_then(|parent| state.agent(parent));
+        let skills = agent.card.iter().flat_map(|card| &card.card().skills);
+        Self {
+            id: agent.id.clone(),
+            name: agent.name.clone(),
+            organisation: agent.organisation.clone(),
+            title: agent.title().to_owned(),
+            role: agent.role.clone(),
+            parent: agent.parent.clone(),
+            parent_name: parent.map(|parent| parent.name.clone()),
+            addresses: agent.addresses.clone(),
+            delivery: agent.delivery,
+            trust: agent.standing.trust,
+            latency_hint_ms: agent.standing.latency_hint_ms,
+            watch: agent.watch,
+            status: agent.status,
+            status_since: agent.status_since,
+            origin: agent.origin,
+            skills: skills
+                .map(|skill| SkillView {
+                    id: skill.id.clone(),
+                    name: skill.name.clone(),
+                    tags: skill.tags.clone(),
+                })
+                .collect(),
+            active_tasks: last.as_ref().map_or(0, |last| last.beat.active_tasks),
+            current_task: last
+                .as_ref()
+                .map(|last| last.beat.current_task.clone())
+                .unwrap_or_default(),
+            heartbeat: last.map(|last| BeatView { at: last.at, beat: last.beat }),
+            has_held_card: agent.held_card.is_some(),
+            allowed_agents: agent.allowed_agents.clone(),
+            created: agent.created,
+            updated: agent.updated,
+        }
+    }
+}
+
+/// A key or token: everything but the secret.
+#[derive(Debug, Serialize)]
+pub(crate) struct KeyView {
+    pub(crate) id: String,
+    /// Whose it is: `agent` or `user`.
+    pub(crate) kind: &'static str,
+    pub(crate) name: String,
+    pub(crate) scopes: Arc<[String]>,
+    pub(crate) created: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) expires: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) revoked: Option<Timestamp>,
+}
+
+impl From<&KeyRecord> for KeyView {
+    fn from(record: &KeyRecord) -> Self {
+        let (kind, name) = match record.caller() {
+            Caller::Agent(id) => ("agent", id.to_string()),
+            Caller::User(name) => ("user", name.to_string()),
+            _ => ("nobody", String::new()),
+        };
+        Self {
+            id: record.id().to_owned(),
+            kind,
+            name,
+            scopes: Arc::clone(record.scopes()),
+            created: record.created(),
+            expires: record.expires(),
+            revoked: record.revoked(),
+        }
+    }
+}
+
+/// A key that was made. Its secret is here and never again.
+#[derive(Debug, Serialize)]
+pub(crate) struct IssuedView {
+    pub(crate) key: String,
+    #[serde(flatten)]
+    pub(crate) record: KeyView,
+}
+
+impl From<&crate::directory::Issued> for IssuedView {
+    fn from(issued: &crate::directory::Issued) -> Self {
+        Self { key: issued.key.to_string(), record: (&issued.record).into() }
+    }
+}
+
+/// An event in the form of MD-50, with its place in the log if it has one.
+#[derive(Debug, Serialize)]
+pub(crate) struct EventView {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seq: Option<u64>,
+    pub(crate) event: String,
+    pub(crate) workspace_id: String,
+    pub(crate) timestamp: Timestamp,
+    pub(crate) payload: Raw,
+}
+
+impl From<&LoggedEvent> for EventView {
+    fn from(logged: &LoggedEvent) -> Self {
+        let event = &logged.event;
+        Self {
+            seq: Some(logged.seq),
+            event: event.name.clone(),
+            workspace_id: event.agent.as_ref().map(ToString::to_string).unwrap_or_default(),
+            timestamp: event.at,
+            payload: payload(&event.payload),
+        }
+    }
+}
+
+impl From<&Passing> for EventView {
+    fn from(passing: &Passing) -> Self {
+        Self {
+            seq: None,
+            event: passing.name.to_owned(),
+            workspace_id: passing.agent.to_string(),
+            timestamp: passing.at,
+            payload: payload(&passing.payload),
+        }
+    }
+}
+
+impl From<&Item> for EventView {
+    fn from(item: &Item) -> Self {
+        match item {
+            Item::Logged(logged) => logged.into(),
+            Item::Passing(passing) => (&**passing).into(),
+        }
+    }
+}
+
+fn payload(text: &str) -> Raw {
+    Raw::parse_text(text).unwrap_or_else(|_| Raw::string(text))
+}

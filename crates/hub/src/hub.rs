@@ -1,0 +1,168 @@
+//! A hub: a directory, who may come in, and the way out.
+
+use std::sync::Arc;
+
+use nuncio_auth::{
+    Gatekeeper,
+    pair::{Minter, Tickets},
+};
+use nuncio_client::Client;
+use nuncio_net::{
+    Guard,
+    egress::{Errand, Purpose},
+    listen::{Drain, body::BodyLimits},
+};
+use nuncio_protocol::ids::Organisation;
+
+use crate::{
+    Directory, Metrics,
+    agent::Addresses,
+    error::Error,
+    session::{Login, Sessions},
+};
+
+/// Everything that answers a hub's callers. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Hub(Arc<Parts>);
+
+/// What a hub is put together from.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Parts {
+    /// Which agents exist, and who may call whom.
+    pub directory: Directory,
+    /// Who may come in.
+    pub gatekeeper: Gatekeeper,
+    /// The way to agents.
+    pub client: Client,
+    /// What may be reached at all.
+    pub guard: Guard,
+    /// Signs pair tokens.
+    pub minter: Minter,
+    /// What happens, counted.
+    pub metrics: Metrics,
+    /// Says when the hub stops.
+    pub drain: Drain,
+    /// How it behaves.
+    pub settings: Settings,
+    /// One-time links that let a browser in.
+    pub tickets: Tickets<Login>,
+    /// Browsers that were let in.
+    pub sessions: Sessions,
+}
+
+/// How a hub behaves.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// To whom callers belong whose credential does not say.
+    pub organisation: Organisation,
+    /// Where callers reach the hub, without a slash at the end.
+    pub public_url: String,
+    /// Whether everybody on this machine is an administrator.
+    pub is_open: bool,
+    /// Which seeds' paths are answered.
+    pub facades: Facades,
+    /// What a request's body may cost.
+    pub bodies: BodyLimits,
+    /// Hosts and origins other than the public one under which browsers may come.
+    pub hosts: Vec<String>,
+}
+
+/// Which seeds' paths are answered (catalogue §7.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facades {
+    /// `/registry/*`, `/workspaces/*`, `/ws`, `/events*`.
+    pub molecule: bool,
+    /// `/register`, `/discover`, `/agents`.
+    pub opportunity: bool,
+}
+
+impl Settings {
+    /// Serves one organisation under an address.
+    pub fn new(organisation: Organisation, public_url: impl Into<String>) -> Self {
+        let bodies = {
+            let mut bodies = BodyLimits::default();
+            // A registration is a card and little more.
+            bodies.bytes = 2 << 20;
+            bodies
+        };
+        Self {
+            organisation,
+            public_url: public_url.into().trim_end_matches('/').to_owned(),
+            is_open: false,
+            facades: Facades::default(),
+            bodies,
+            hosts: Vec::new(),
+        }
+    }
+}
+
+impl Parts {
+    /// Puts the parts together that every hub needs.
+    pub fn new(
+        directory: Directory,
+        gatekeeper: Gatekeeper,
+        guard: Guard,
+        minter: Minter,
+        settings: Settings,
+    ) -> Self {
+        Self {
+            directory,
+            gatekeeper,
+            client: Client::new(nuncio_net::Client::new(guard.clone())),
+            guard,
+            minter,
+            metrics: Metrics::new(),
+            drain: Drain::new(),
+            settings,
+            tickets: Tickets::new(),
+            sessions: Sessions::default(),
+        }
+    }
+}
+
+impl Hub {
+    /// Makes a hub of its parts.
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    /// Makes a link that lets a browser in, once.
+    pub fn login_link(&self, login: Login) -> Result<String, Error> {
+        let ticket = self.tickets.issue(login);
+        let ticket = ticket.map_err(|_| Error::TooMany { what: "login links", limit: 0 })?;
+        Ok(format!("{}/login?ticket={}", self.settings.public_url, ticket.expose()))
+    }
+
+    /// Checks the addresses that an agent says it has. Those it is called at are looked up.
+    pub(crate) async fn check_addresses(&self, addresses: &Addresses) -> Result<(), Error> {
+        let refused = |field, refused| Error::Address { field, refused: Box::new(refused) };
+        let agent = Errand::administrator(Purpose::Agent);
+        if let Some(url) = &addresses.public {
+            match self.guard.check_resolved(url, agent).await {
+                Ok(_) => {}
+                Err(nuncio_net::Error::Refused(error)) => return Err(refused("url", error)),
+                Err(error) => {
+                    return Err(Error::invalid("url", format!("cannot be used: {error}")));
+                }
+            }
+        }
+        if let Some(url) = &addresses.internal {
+            self.guard.check_url(url, agent).map_err(|error| refused("internal_url", error))?;
+        }
+        if let Some(url) = &addresses.card {
+            let card = Errand::administrator(Purpose::Card);
+            self.guard.check_url(url, card).map_err(|error| refused("card_url", error))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::ops::Deref for Hub {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}

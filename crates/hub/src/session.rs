@@ -1,0 +1,87 @@
+//! Browsers that were let in.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use aws_lc_rs::{
+    digest::{SHA256, digest},
+    rand,
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use nuncio_protocol::ids::Organisation;
+use tokio::time::Instant;
+
+/// How long a browser stays in.
+pub(crate) const LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// So many browsers may be in; the oldest goes when one more comes.
+const ROOM: usize = 1000;
+
+/// Who a browser is let in as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// Their name.
+    pub name: String,
+    /// Their organisation.
+    pub organisation: Organisation,
+    /// Whether they may change things.
+    pub is_administrator: bool,
+}
+
+/// Browsers that were let in. They come in again after a restart.
+#[derive(Default)]
+pub struct Sessions(Mutex<HashMap<[u8; 32], (Login, Instant)>>);
+
+impl Sessions {
+    /// Lets a browser in, and returns the secret of its cookie.
+    #[expect(clippy::missing_panics_doc, reason = "the library never fails")]
+    pub fn begin(&self, login: Login) -> String {
+        let mut secret = [0; 32];
+        rand::fill(&mut secret)
+            .expect("the library ends the program rather than run out of randomness");
+        let text = URL_SAFE_NO_PAD.encode(secret);
+        let mut sessions = self.lock();
+        let now = Instant::now();
+        sessions.retain(|_, (_, begun)| now.duration_since(*begun) < LIFETIME);
+        if sessions.len() >= ROOM {
+            let oldest = sessions.iter().min_by_key(|(_, (_, begun))| *begun);
+            let oldest = oldest.map(|(hash, _)| *hash);
+            oldest.map(|hash| sessions.remove(&hash));
+        }
+        sessions.insert(hash(&text), (login, now));
+        text
+    }
+
+    /// Returns who a browser is.
+    pub fn find(&self, secret: &str) -> Option<Login> {
+        let sessions = self.lock();
+        let (login, begun) = sessions.get(&hash(secret))?;
+        (begun.elapsed() < LIFETIME).then(|| login.clone())
+    }
+
+    /// Shows a browser out.
+    pub fn end(&self, secret: &str) {
+        self.lock().remove(&hash(secret));
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<[u8; 32], (Login, Instant)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Looked up by its hash, a secret cannot be guessed letter by letter.
+fn hash(secret: &str) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, secret.as_bytes()).as_ref());
+    hash
+}
+
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sessions").finish_non_exhaustive()
+    }
+}
