@@ -11,6 +11,8 @@ pub mod node;
 
 pub mod served;
 
+pub mod hub;
+
 pub mod client;
 
 pub mod witness;

@@ -1,4 +1,4 @@
-//! Keeps tasks in SQLite or Postgres, with Redis as a carrier of hints.
+//! Keeps tasks, and what a hub knows, in SQLite or Postgres, with Redis as a carrier of hints.
 
 pub mod sqlite;
 

@@ -1,4 +1,4 @@
-//! Tasks in Postgres: for several processes that share them.
+//! Tasks, and what a hub knows, in Postgres: for several processes that share them.
 //!
 //! ```no_run
 //! # async fn open() -> Result<(), nuncio_store::postgres::Error> {
@@ -23,6 +23,7 @@ mod batch;
 mod connection;
 mod delivery;
 mod error;
+mod hub;
 mod lease;
 mod list;
 mod migrations;
@@ -118,7 +119,7 @@ impl fmt::Debug for Options {
     }
 }
 
-/// Keeps tasks in Postgres.
+/// Keeps tasks, and what a hub knows, in Postgres.
 pub struct PostgresStore {
     writers: Writers,
     pool: Pool,

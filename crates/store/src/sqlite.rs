@@ -1,4 +1,4 @@
-//! Keeps tasks in one file on this machine: the default.
+//! Keeps tasks, and what a hub knows, in one file on this machine: the default.
 //!
 //! One thread writes, and what waits shares a transaction; readers read beside it and are
 //! never held up. Everything stands in `nuncio.db` in a directory that the store has to itself.
@@ -28,6 +28,7 @@ mod create;
 mod delivery;
 mod directory;
 mod fault;
+mod hub;
 mod keys;
 mod lease;
 mod list;
@@ -72,7 +73,7 @@ const SHORT_READ: usize = 64 << 10;
 /// So many marks are read on the caller's thread.
 const FEW_MARKS: usize = 64;
 
-/// Keeps tasks in an SQLite database.
+/// Keeps tasks, and what a hub knows, in an SQLite database.
 ///
 /// A clone is the same store. It is closed by [`close`](Self::close), or when the last clone is
 /// dropped.

@@ -38,24 +38,38 @@ mod story;
 
 use std::{any::Any, fmt, pin::Pin, sync::Arc};
 
+use nuncio_hub::store::HubStore;
 use nuncio_tasks::store::Store;
 
 pub use crate::contract_tests;
 
 /// A store under test, and what must live as long as it does.
-pub struct Fixture {
+pub struct Fixture<S: ?Sized = dyn Store> {
     /// `None` only while the store is being opened again.
-    store: Option<Arc<dyn Store>>,
-    reopen: Option<Reopen>,
+    store: Option<Arc<S>>,
+    reopen: Option<Reopen<S>>,
     /// Dropped last: a directory, a database.
     _guard: Box<dyn Any + Send>,
 }
 
-type Reopen = Box<dyn FnMut() -> Pin<Box<dyn Future<Output = Arc<dyn Store>> + Send>> + Send>;
+type Reopen<S> = Box<dyn FnMut() -> Pin<Box<dyn Future<Output = Arc<S>> + Send>> + Send>;
 
 impl Fixture {
-    /// Wraps an empty store and what it needs until the check is over.
+    /// Wraps an empty store of tasks and what it needs until the check is over.
     pub fn new(store: Arc<dyn Store>, guard: impl Any + Send) -> Self {
+        Self::wrap(store, guard)
+    }
+}
+
+impl Fixture<dyn HubStore> {
+    /// Wraps an empty store of a hub and what it needs until the check is over.
+    pub fn hub(store: Arc<dyn HubStore>, guard: impl Any + Send) -> Self {
+        Self::wrap(store, guard)
+    }
+}
+
+impl<S: ?Sized + 'static> Fixture<S> {
+    fn wrap(store: Arc<S>, guard: impl Any + Send) -> Self {
         Self { store: Some(store), reopen: None, _guard: Box::new(guard) }
     }
 
@@ -64,19 +78,19 @@ impl Fixture {
     pub fn with_reopen<F, O>(mut self, mut open: F) -> Self
     where
         F: FnMut() -> O + Send + 'static,
-        O: Future<Output = Arc<dyn Store>> + Send + 'static,
+        O: Future<Output = Arc<S>> + Send + 'static,
     {
         self.reopen = Some(Box::new(move || Box::pin(open())));
         self
     }
 
     /// Returns the store.
-    pub fn store(&self) -> &dyn Store {
-        &**self.shared()
+    pub fn store(&self) -> &S {
+        self.shared()
     }
 
     /// Returns the store for another task of the runtime.
-    pub fn shared(&self) -> &Arc<dyn Store> {
+    pub fn shared(&self) -> &Arc<S> {
         self.store.as_ref().expect("the store is away only while `reopen` has the fixture")
     }
 
@@ -89,7 +103,7 @@ impl Fixture {
     }
 }
 
-impl fmt::Debug for Fixture {
+impl<S: ?Sized> fmt::Debug for Fixture<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fixture")
             .field("can_reopen", &self.reopen.is_some())

@@ -4,6 +4,7 @@
 //! the panic. Nothing that is started here outlives the test process, however that ends.
 
 pub mod contract;
+pub mod hub_contract;
 
 pub mod services;
 

@@ -1,6 +1,6 @@
 //! What a node is told when it starts.
 
-use std::{path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, bail};
 
@@ -50,12 +50,7 @@ impl Options {
 
     /// Writes them as arguments.
     pub fn arguments(&self) -> Vec<String> {
-        let kept = match &self.kept {
-            Kept::Memory => "memory".to_owned(),
-            Kept::Sqlite(directory) => format!("sqlite:{}", directory.display()),
-            Kept::Postgres(url) => format!("postgres:{url}"),
-        };
-        let mut arguments = vec!["--store".to_owned(), kept];
+        let mut arguments = vec!["--store".to_owned(), self.kept.to_string()];
         let mut add = |name: &str, value: Option<String>| {
             if let Some(value) = value {
                 arguments.extend([name.to_owned(), value]);
@@ -95,12 +90,23 @@ impl Options {
 }
 
 impl Kept {
-    fn parse(text: &str) -> anyhow::Result<Self> {
+    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
         match text.split_once(':') {
             None if text == "memory" => Ok(Self::Memory),
             Some(("sqlite", directory)) => Ok(Self::Sqlite(directory.into())),
             Some(("postgres", url)) => Ok(Self::Postgres(url.to_owned())),
             _ => bail!("there is no store {text}"),
+        }
+    }
+}
+
+impl fmt::Display for Kept {
+    /// Writes it as an argument.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory => f.write_str("memory"),
+            Self::Sqlite(directory) => write!(f, "sqlite:{}", directory.display()),
+            Self::Postgres(url) => write!(f, "postgres:{url}"),
         }
     }
 }

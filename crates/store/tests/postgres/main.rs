@@ -6,6 +6,7 @@ mod commit;
 mod concurrency;
 mod contract;
 mod hints;
+mod hub;
 mod opening;
 mod outage;
 mod proxy;

@@ -75,7 +75,8 @@ async fn many_may_make_the_tables_at_once() {
         let store = opener.await.expect("the opener is done").expect("the store opens");
         new(&store).await;
     }
-    assert_eq!(database.query("SELECT version FROM nuncio.migrations").await.trim(), "1");
+    let versions = database.query("SELECT version FROM nuncio.migrations ORDER BY version").await;
+    assert_eq!(versions.split_whitespace().collect::<Vec<_>>(), ["1", "2"]);
 }
 
 /// R26: a program goes on while a newer one has added to the tables.
@@ -84,14 +85,41 @@ async fn newer_tables_are_taken_if_they_say_so() {
     let Some(postgres) = services::postgres().await else { return };
     let database = postgres.database().await;
     open(&database).await.expect("the store opens");
-    database.query("INSERT INTO nuncio.migrations (version, min_program) VALUES (2, 1)").await;
+    database.query("INSERT INTO nuncio.migrations (version, min_program) VALUES (3, 1)").await;
     let store = open(&database).await.expect("it is compatible");
     new(&store).await;
-    database.query("INSERT INTO nuncio.migrations (version, min_program) VALUES (3, 2)").await;
+    database.query("INSERT INTO nuncio.migrations (version, min_program) VALUES (4, 3)").await;
     let opened = open(&database).await;
-    let Err(Error::NewerTables { found: 3, needed: 2, known: 1 }) = opened else {
+    let Err(Error::NewerTables { found: 4, needed: 3, known: 2 }) = opened else {
         panic!("expected newer tables, found {opened:?}")
     };
+}
+
+/// R26: a program of version 1 goes on with tables of version 2, which only add.
+#[tokio::test]
+async fn tables_of_the_first_version_get_what_is_missing_and_keep_what_they_have() {
+    let Some(postgres) = services::postgres().await else { return };
+    let database = postgres.database().await;
+    let first = include_str!("../../migrations/postgres/0001_tasks.sql");
+    database
+        .query(&format!(
+            "CREATE SCHEMA nuncio; SET search_path TO nuncio; {first}; \
+             CREATE TABLE migrations (version integer PRIMARY KEY, min_program integer NOT NULL, \
+             at timestamptz NOT NULL DEFAULT clock_timestamp()); \
+             INSERT INTO migrations (version, min_program) VALUES (1, 1); \
+             INSERT INTO tenants (name) VALUES ('acme')"
+        ))
+        .await;
+    let store = open(&database).await.expect("the store opens");
+    new(&store).await;
+    let found = database
+        .query(
+            "SELECT (SELECT count(*) FROM nuncio.tenants), (SELECT version FROM \
+             nuncio.hub_version), (SELECT max(min_program) FROM nuncio.migrations)",
+        )
+        .await;
+    let numbers = found.split(|character: char| !character.is_ascii_digit());
+    assert_eq!(numbers.filter(|part| !part.is_empty()).collect::<Vec<_>>(), ["1", "0", "1"]);
 }
 
 #[tokio::test]
