@@ -31,6 +31,7 @@ services: ## install the Postgres and Redis that tests start for themselves
 check: ## format, lints, documentation, each feature alone
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
+	$(CARGO) fmt --manifest-path interop/rust/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --all-features --no-deps $(DOCUMENTED)
 	for features in "" nuncio-protocol/grpc nuncio-protocol/signing; do \
