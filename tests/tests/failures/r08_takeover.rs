@@ -102,8 +102,8 @@ async fn a_stopped_owner_that_comes_back_can_write_nothing() {
 /// longer than a lease, which must not be lost over it.
 #[tokio::test(flavor = "multi_thread")]
 async fn tasks_with_long_logs_are_taken_over_once() {
-    let _turn = turn::beside_its_kind().await;
     const LONG: u64 = 2_000;
+    let _turn = turn::beside_its_kind().await;
     let Some(postgres) = services::postgres().await else { return };
     let database = postgres.database().await;
     let directory = tempfile::tempdir().unwrap();
@@ -138,8 +138,8 @@ async fn tasks_with_long_logs_are_taken_over_once() {
 /// A process that is told to stop finishes its work first, for longer than a lease if need be.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopping_owner_keeps_its_work_and_hears_of_cancels() {
-    let _turn = turn::beside_its_kind().await;
     const WORKING: usize = 10;
+    let _turn = turn::beside_its_kind().await;
     let Some(postgres) = services::postgres().await else { return };
     let database = postgres.database().await;
     let directory = tempfile::tempdir().unwrap();
