@@ -1,0 +1,6 @@
+//! The client from outside. One program, since each costs a link.
+
+mod corpus;
+mod discovery;
+mod webhook;
+mod wire;

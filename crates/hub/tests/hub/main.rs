@@ -1,0 +1,4 @@
+//! The hub from outside. One program, since each costs a link.
+
+mod contract;
+mod directory;

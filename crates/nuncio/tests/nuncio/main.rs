@@ -1,0 +1,6 @@
+//! The program from outside. One program, since each costs a link.
+
+mod cli;
+mod doctor;
+mod mock;
+mod program;

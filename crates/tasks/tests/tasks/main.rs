@@ -1,0 +1,6 @@
+//! Tasks from outside. One program, since each costs a link.
+
+mod contract;
+mod engine;
+mod model;
+mod push;
