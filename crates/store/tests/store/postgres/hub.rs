@@ -13,7 +13,7 @@ use nuncio_testkit::{
     services,
 };
 
-use crate::{
+use crate::postgres::{
     proxy::{Cut, Proxy},
     story::eventually,
 };

@@ -100,7 +100,7 @@ async fn newer_tables_are_taken_if_they_say_so() {
 async fn tables_of_the_first_version_get_what_is_missing_and_keep_what_they_have() {
     let Some(postgres) = services::postgres().await else { return };
     let database = postgres.database().await;
-    let first = include_str!("../../migrations/postgres/0001_tasks.sql");
+    let first = include_str!("../../../migrations/postgres/0001_tasks.sql");
     database
         .query(&format!(
             "CREATE SCHEMA nuncio; SET search_path TO nuncio; {first}; \
