@@ -4,5 +4,6 @@
 //! tests and the fuzz targets share. It does not start anything.
 
 pub mod configuration;
+pub mod telemetry;
 
 mod inert;
