@@ -17,7 +17,7 @@ use nuncio_protocol::{
     json,
 };
 
-use crate::output::inert;
+use crate::{output::inert, terminal};
 
 /// A command that could not do its job.
 #[derive(Debug)]
@@ -338,6 +338,19 @@ fn chain(error: &dyn StdError) -> String {
         source = cause.source();
     }
     text
+}
+
+/// Returns what is shown to people in colours.
+pub(crate) fn painted(shown: &str) -> String {
+    let mut lines = shown.lines().map(|line| {
+        let style = if line.starts_with("hint:") { terminal::ASIDE } else { terminal::BAD };
+        match line.split_once(':') {
+            Some((who, what)) => format!("{}{what}", terminal::painted(style, &format!("{who}:"))),
+            None => line.to_owned(),
+        }
+    });
+    let first = lines.next().unwrap_or_default();
+    lines.fold(first, |shown, line| format!("{shown}\n{line}"))
 }
 
 #[cfg(test)]

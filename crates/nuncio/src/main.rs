@@ -24,8 +24,9 @@ mod output;
 mod parts;
 mod settings;
 mod show;
+mod terminal;
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
@@ -141,8 +142,9 @@ fn misread(error: &clap::Error) -> ExitCode {
 
 #[expect(clippy::print_stderr, reason = "for people")]
 fn tell(failure: &Failure, is_json: bool) {
+    let has_colour = !is_json && terminal::has_colour(&io::stderr());
     if let Some(text) = failure.shown(is_json) {
-        eprintln!("{text}");
+        eprintln!("{}", if has_colour { failure::painted(&text) } else { text });
     }
 }
 

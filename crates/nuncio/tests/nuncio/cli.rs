@@ -5,5 +5,7 @@ mod errors;
 mod help;
 mod readme;
 mod secrets;
+mod snapshots;
 mod streams;
 mod support;
+mod terminal;
