@@ -3,6 +3,7 @@
 mod commands;
 mod errors;
 mod help;
+mod hub_file;
 mod readme;
 mod secrets;
 mod snapshots;

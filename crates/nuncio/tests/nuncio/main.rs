@@ -4,3 +4,4 @@ mod cli;
 mod doctor;
 mod mock;
 mod program;
+mod reload;
