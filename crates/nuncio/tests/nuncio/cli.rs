@@ -8,5 +8,5 @@ mod readme;
 mod secrets;
 mod snapshots;
 mod streams;
-mod support;
+pub(crate) mod support;
 mod terminal;
