@@ -9,3 +9,4 @@ mod snapshots;
 mod streams;
 mod support;
 mod terminal;
+mod ways;
