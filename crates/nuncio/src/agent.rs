@@ -28,6 +28,7 @@ use crate::{
     failure::Failure,
     output::note,
     settings::{Flags as Common, Settings},
+    terminal::Waiting,
 };
 
 /// Flags that say which agent, and how to reach it.
@@ -169,6 +170,7 @@ impl Connected {
         let deadline = limit.map(|limit| Instant::now() + limit);
         let poll_interval = settings.duration("poll-interval")?.unwrap_or(Duration::from_secs(2));
         let search = Search::new(&settings, Policed::Off)?;
+        let waiting = Waiting::start(&settings, "looking for the agent");
         let found = within(deadline, search.card()).await?;
         let wearing = search.credentials(&found)?;
         let has_credential = wearing.is_some();
@@ -179,6 +181,7 @@ impl Connected {
             find = find.credentials(credentials);
         }
         let agent = within(deadline, search.client.agent(find)).await?;
+        drop(waiting);
         let is_debugging = settings.is_on("debug")?;
         let connected =
             Self { agent, settings, deadline, poll_interval, has_credential, is_debugging };

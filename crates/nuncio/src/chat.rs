@@ -23,6 +23,7 @@ use crate::{
     output::{Output, note},
     settings,
     show::state_name,
+    terminal::Waiting,
 };
 
 const EXAMPLES: &str = "\
@@ -104,7 +105,10 @@ impl Chat {
     }
 
     async fn wait(&mut self, request: SendMessageRequest) -> Result<(), Failure> {
-        let answer = self.connected.call(Request::SendMessage(request)).await?;
+        let waiting = Waiting::start(&self.connected.settings, "waiting for the agent");
+        let answer = self.connected.call(Request::SendMessage(request)).await;
+        drop(waiting);
+        let answer = answer?;
         let json = answer.json();
         let Answered::SendMessage(answer) = answer else {
             return Err(Failure::internal("the answer is neither a task nor a message"));

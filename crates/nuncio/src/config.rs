@@ -1,4 +1,8 @@
-//! `nuncio config`: what is set, and who has set it.
+//! `nuncio config`: what is set, and who has set it; and the hub's file.
+
+mod hub;
+
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use nuncio_client::discover::Source as CardSource;
@@ -23,8 +27,26 @@ Examples:
   nuncio config show
   A2ACLI_TIMEOUT=30s nuncio config show -o json")]
     Show(Arguments),
-    /// Say what is wrong with the settings.
+    /// Say what is wrong with the settings, or with the hub's file.
+    #[command(after_help = "\
+With FILE, or if there is a nuncio.yaml in this folder, it is the hub's file that is checked.
+Every mistake is named with its line and what to do about it.
+
+Examples:
+  nuncio config check nuncio.yaml
+  nuncio config check --online -a agent.example")]
     Check(Check),
+    /// Print the JSON Schema of the hub's file, nuncio.yaml.
+    Schema(hub::Schema),
+    /// Print a nuncio.yaml made from a file of Harbor, PocketPaw or an opportunity agent.
+    #[command(after_help = "\
+What has no place in nuncio.yaml is named in a comment.
+
+Examples:
+  nuncio config import harbor.yaml > nuncio.yaml
+  nuncio config import ~/.pocketpaw/config.json
+  nuncio config import agent.yaml --from opportunity")]
+    Import(hub::Import),
 }
 
 #[derive(Debug, Args)]
@@ -39,6 +61,10 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
+    /// The hub's file; `nuncio.yaml` if that is here.
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
     /// Look whether the agent can be reached, too.
     #[arg(long)]
     online: bool,
@@ -54,7 +80,13 @@ pub(crate) async fn run(command: Command) -> Result<(), Failure> {
             let mut output = settings.output()?;
             show(&settings, &mut output)
         }
-        Command::Check(Check { online, arguments }) => {
+        Command::Schema(schema) => hub::schema(&schema),
+        Command::Import(import) => hub::import(&import),
+        Command::Check(Check { file, online, arguments }) => {
+            if let Some(file) = file.or_else(hub::file_here) {
+                let settings = Settings::load(&arguments.common)?;
+                return hub::check(&file, &mut settings.output()?);
+            }
             let settings = arguments.agent.settings(&arguments.common)?;
             check(settings, online).await
         }

@@ -22,6 +22,7 @@ use crate::{
     output::{Output, note},
     settings::Settings,
     show::{self, state_name},
+    terminal::Waiting,
 };
 
 /// What a stream has told so far.
@@ -60,6 +61,8 @@ async fn run(
     told: &mut Told,
     each: &mut impl FnMut(&StreamResponse, &Event) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    let mut has_text = false;
+    let mut waiting = Some(Waiting::start(&connected.settings, "waiting for the agent"));
     loop {
         let next = async {
             match connected.deadline {
@@ -73,6 +76,7 @@ async fn run(
             next = next => next?,
             _ = ctrl_c() => return Err(Failure::interrupted("broken off")),
         };
+        drop(waiting.take());
         let Some(event) = event else { return Ok(()) };
         let event = match event {
             Err(_) if is_over(connected.deadline) => return Err(Failure::timeout()),
@@ -84,6 +88,29 @@ async fn run(
         })?;
         told.learn(response, event.seq);
         each(response, &event)?;
+        // A text that grows may have left its line open.
+        has_text |= is_text(response);
+        if !has_text {
+            let state = told.state.map_or("waiting for the agent", doing);
+            waiting = Some(Waiting::start(&connected.settings, state));
+        }
+    }
+}
+
+fn is_text(event: &StreamResponse) -> bool {
+    match event {
+        StreamResponse::StatusUpdate(update) => update.status.message.is_some(),
+        StreamResponse::Task(task) => task.status.message.is_some() || !task.artifacts.is_empty(),
+        StreamResponse::ArtifactUpdate(_) | StreamResponse::Message(_) => true,
+    }
+}
+
+/// Says what an agent does with a task that has not ended.
+const fn doing(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Submitted => "the agent has the task",
+        TaskState::Working => "the agent is working",
+        _ => "waiting for the agent",
     }
 }
 
@@ -139,10 +166,12 @@ pub(crate) async fn wait(
     id: &TaskId,
     history_length: Option<i32>,
 ) -> Result<Shared<Task>, Failure> {
+    let waiting = Waiting::start(&connected.settings, "waiting for the agent");
     loop {
-        let waiting = async {
+        let asking = async {
             let task = get(connected, id, history_length).await?;
             let state = read(&task)?.status.state;
+            waiting.say(doing(state));
             if state.is_terminal() || state.is_interrupted() {
                 return Ok::<_, Failure>(Some(task));
             }
@@ -152,9 +181,9 @@ pub(crate) async fn wait(
         let limited = async {
             match connected.deadline {
                 Some(end) => {
-                    timeout_at(end, waiting).await.unwrap_or_else(|_| Err(Failure::timeout()))
+                    timeout_at(end, asking).await.unwrap_or_else(|_| Err(Failure::timeout()))
                 }
-                None => waiting.await,
+                None => asking.await,
             }
         };
         let done = tokio::select! {

@@ -9,7 +9,10 @@ use std::{
     io::{self, Write},
 };
 
+use anstyle::Style;
 use clap::ValueEnum;
+
+use crate::terminal;
 
 /// The form of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -25,6 +28,7 @@ pub(crate) enum Format {
 pub(crate) struct Output {
     format: Format,
     is_verbose: bool,
+    has_colour: bool,
     target: Box<dyn Write + Send>,
     block: Option<Block>,
     /// Whether what was said last ended its line.
@@ -45,6 +49,7 @@ impl Output {
         Self {
             format,
             is_verbose,
+            has_colour: terminal::has_colour(&io::stdout()),
             target: Box::new(io::stdout()),
             block: None,
             is_at_line_start: true,
@@ -77,6 +82,16 @@ impl Output {
         }
         self.grow(label, "", value)?;
         self.close()
+    }
+
+    /// Writes a field of one line that says how something stands.
+    pub(crate) fn standing(&mut self, label: &str, value: &str, style: Style) -> io::Result<()> {
+        if !self.has_colour {
+            return self.field(label, value);
+        }
+        self.close()?;
+        writeln!(self.target, "{label}: {}", terminal::painted(style, &inert(value)))?;
+        self.target.flush()
     }
 
     /// Writes a piece of a text that comes in pieces.
@@ -113,6 +128,13 @@ impl Output {
         self.target.flush()
     }
 
+    /// Writes a line without a label.
+    pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
+        self.close()?;
+        writeln!(self.target, "{}", inert(text))?;
+        self.target.flush()
+    }
+
     /// Ends the line of what was said.
     pub(crate) fn end_line(&mut self) -> io::Result<()> {
         if self.is_at_line_start { Ok(()) } else { self.say("\n") }
@@ -131,8 +153,15 @@ impl Output {
 /// Says something to people that is no result.
 #[expect(clippy::print_stderr, reason = "for people")]
 pub(crate) fn note(text: &str) {
-    eprintln!("{}", inert_lines(text));
+    let text = inert_lines(text);
+    let warning = text.strip_prefix(WARNING).filter(|_| terminal::has_colour(&io::stderr()));
+    match warning {
+        Some(rest) => eprintln!("{}{rest}", terminal::painted(terminal::CARE, WARNING)),
+        None => eprintln!("{text}"),
+    }
 }
+
+const WARNING: &str = "warning:";
 
 /// Returns a text of one line that no terminal obeys.
 pub(crate) fn inert(text: &str) -> String {
@@ -219,6 +248,7 @@ mod tests {
         let mut output = Output {
             format: Format::Text,
             is_verbose: false,
+            has_colour: false,
             target: Box::new(written.clone()),
             block: None,
             is_at_line_start: true,

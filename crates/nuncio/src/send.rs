@@ -18,6 +18,7 @@ use crate::{
     parts::Parts,
     settings::{self, Settings},
     show,
+    terminal::Waiting,
 };
 
 const EXAMPLES: &str = "\
@@ -150,8 +151,10 @@ async fn send_and_wait(
     wishes: &Wishes,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Answered::SendMessage(mut answer) = connected.call(Request::SendMessage(request)).await?
-    else {
+    let waiting = Waiting::start(&connected.settings, "waiting for the agent");
+    let answer = connected.call(Request::SendMessage(request)).await;
+    drop(waiting);
+    let Answered::SendMessage(mut answer) = answer? else {
         return Err(Failure::internal("the answer is neither a task nor a message"));
     };
     let unreadable = |error: nuncio_protocol::json::Error| {

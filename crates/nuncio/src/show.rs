@@ -11,12 +11,23 @@ use nuncio_protocol::{
     },
 };
 
-use crate::output::Output;
+use crate::{output::Output, terminal};
 
 /// Returns a state without the prefix that all of them have.
 pub(crate) fn state_name(state: TaskState) -> &'static str {
     let name = state.as_str();
     name.strip_prefix("TASK_STATE_").unwrap_or(name)
+}
+
+/// Shows where a task stands.
+pub(crate) fn state(output: &mut Output, state: TaskState) -> io::Result<()> {
+    let style = match state {
+        TaskState::Completed => terminal::GOOD,
+        state if state.is_failure() => terminal::BAD,
+        state if state.is_interrupted() => terminal::CARE,
+        _ => terminal::ASIDE,
+    };
+    output.standing("State", state_name(state), style)
 }
 
 /// Shows a task: where it stands, and what came of it.
@@ -95,7 +106,7 @@ fn standing(
     if let Some(context) = context {
         output.field("Context", context.as_str())?;
     }
-    output.field("State", state_name(status.state))?;
+    state(output, status.state)?;
     let Some(message) = &status.message else { return Ok(()) };
     let label = if status.state.is_interrupted() { "Question" } else { "Message" };
     parts(output, label, message)

@@ -199,7 +199,7 @@ fn row(output: &mut Output, task: &Task, with_artifacts: bool) -> io::Result<()>
     if let Some(context) = &task.context_id {
         output.field("Context", context.as_str())?;
     }
-    output.field("State", show::state_name(task.status.state))
+    show::state(output, task.status.state)
 }
 
 async fn cancel(One { id, agent, common }: One) -> Result<(), Failure> {

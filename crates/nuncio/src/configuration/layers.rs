@@ -1,0 +1,275 @@
+//! Defaults, the file, the environment, flags: a later one wins.
+
+use std::{
+    env, fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use nuncio_net::Secret;
+
+use super::{
+    Configuration, Database, Environment, Error, Hierarchy, InvalidValue, Level, ListenAddress,
+    LogFormat, Otlp, Place, Problem, SecretText, WebUrl, check, nearest::nearest, read::parse,
+};
+
+/// The name of the file that is taken if none is named.
+pub const FILE_NAME: &str = "nuncio.yaml";
+/// No file of people is larger.
+const LARGEST_FILE: u64 = 1024 * 1024;
+
+/// Where a configuration comes from. Reading it again gives what it is by then.
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    /// The file, if there is one.
+    pub file: Option<PathBuf>,
+    /// The environment: what `${NAME}` stands for, and `NUNCIO_*`.
+    pub environment: Environment,
+    /// What the command line says.
+    pub flags: Flags,
+}
+
+/// What the command line says.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// The host to listen at.
+    pub host: Option<String>,
+    /// The port to listen at.
+    pub port: Option<u16>,
+    /// The URL that others reach the hub at.
+    pub public_url: Option<WebUrl>,
+    /// The folder for everything that must last.
+    pub data_dir: Option<PathBuf>,
+    /// Whether everything is kept in memory.
+    pub in_memory: bool,
+    /// Whether callers on this machine need no proof.
+    pub open: bool,
+}
+
+/// A configuration that was read, checked and found good.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Loaded {
+    /// What is to be done.
+    pub configuration: Configuration,
+    /// What may be a mistake.
+    pub warnings: Vec<Problem>,
+    /// What stood in the file.
+    pub(super) text: String,
+}
+
+impl Layers {
+    /// Takes the environment of this process, and a file: the named one, the one of
+    /// `NUNCIO_CONFIG`, or `nuncio.yaml` in the working folder if it is there.
+    pub fn of_process(file: Option<PathBuf>, flags: Flags) -> Self {
+        // A variable that is no text cannot be meant for a file of text.
+        let environment: Environment = env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let named = || environment.get("NUNCIO_CONFIG").filter(|path| !path.is_empty());
+        let here = || Some(PathBuf::from(FILE_NAME)).filter(|path| path.exists());
+        let file = file.or_else(|| named().map(PathBuf::from)).or_else(here);
+        Self { file, environment, flags }
+    }
+
+    /// Reads and checks everything.
+    pub fn load(&self) -> Result<Loaded, Error> {
+        let text = self.file.as_deref().map(read_file).transpose()?;
+        self.load_text(text.unwrap_or_default())
+    }
+
+    /// Checks everything, with this text for the file's.
+    pub(super) fn load_text(&self, text: String) -> Result<Loaded, Error> {
+        let file = self.file.as_deref();
+        let in_file = |error: Error| error.in_file(file);
+        let mut configuration = parse(&text, &self.environment).map_err(in_file)?;
+        if let Some(folder) = file.and_then(Path::parent) {
+            configuration.resolve(folder);
+        }
+        let problems = configuration.take_environment(&self.environment);
+        if !problems.is_empty() {
+            return Err(Error::Invalid { problems });
+        }
+        configuration.take_flags(&self.flags);
+        check::check(&configuration).map_err(in_file)?;
+        let doubts = check::warnings(&configuration).into_iter();
+        let mut warnings: Vec<_> = doubts.map(|doubt| doubt.in_file(file)).collect();
+        warnings.extend(misspelt_variables(&self.environment));
+        Ok(Loaded { configuration, warnings, text })
+    }
+}
+
+/// Reads a file that is small enough.
+pub(super) fn read_file(path: &Path) -> Result<String, Error> {
+    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+    let file = fs::File::open(path).map_err(unreadable)?;
+    let mut text = String::new();
+    // One byte more tells a file that is too large.
+    file.take(LARGEST_FILE + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > LARGEST_FILE {
+        return Err(Error::TooLarge { path: path.to_owned(), limit: LARGEST_FILE });
+    }
+    Ok(text)
+}
+
+impl Configuration {
+    /// Makes relative paths start at the folder of the file that names them.
+    fn resolve(&mut self, folder: &Path) {
+        let Self { tls, data_dir, authentication, .. } = self;
+        let mut paths: Vec<&mut PathBuf> = Vec::new();
+        if let Some(tls) = tls {
+            paths.extend([&mut tls.certificate, &mut tls.key]);
+            paths.extend(&mut tls.client_ca);
+        }
+        paths.extend(data_dir);
+        paths.extend(&mut authentication.keys);
+        for path in paths {
+            // An absolute path stays as it is.
+            *path = folder.join(&path);
+        }
+    }
+
+    fn take_environment(&mut self, environment: &Environment) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        for Variable { name, take } in VARIABLES {
+            // An empty variable counts as none, as it does in `${NAME:-default}`.
+            let Some(value) = environment.get(*name).filter(|value| !value.is_empty()) else {
+                continue;
+            };
+            if let Err(invalid) = take(self, value) {
+                problems.push(Problem::new(Place::Variable((*name).to_owned()), "", invalid));
+            }
+        }
+        problems
+    }
+
+    fn take_flags(&mut self, flags: &Flags) {
+        let Flags { host, port, public_url, data_dir, in_memory, open } = flags;
+        if let Some(host) = host {
+            self.listen = ListenAddress::new(host, self.listen.port());
+        }
+        if let Some(port) = port {
+            self.listen = self.listen.with_port(*port);
+        }
+        if let Some(url) = public_url {
+            self.public_url = Some(url.clone());
+        }
+        if let Some(folder) = data_dir {
+            self.data_dir = Some(folder.clone());
+        }
+        if *in_memory {
+            self.database = Database::Memory;
+        }
+        self.authentication.open |= *open;
+    }
+}
+
+/// A variable that overrules the file.
+pub(super) struct Variable {
+    pub(super) name: &'static str,
+    take: fn(&mut Configuration, &str) -> Result<(), InvalidValue>,
+}
+
+/// Every variable that overrules the file.
+pub(super) const VARIABLES: &[Variable] = &[
+    variable("NUNCIO_LISTEN", |configuration, value| {
+        configuration.listen = value.parse()?;
+        Ok(())
+    }),
+    variable("NUNCIO_PUBLIC_URL", |configuration, value| {
+        configuration.public_url = Some(value.parse()?);
+        Ok(())
+    }),
+    variable("NUNCIO_DATA_DIR", |configuration, value| {
+        configuration.data_dir = Some(value.into());
+        Ok(())
+    }),
+    variable("NUNCIO_DATABASE", |configuration, value| {
+        configuration.database = value.parse()?;
+        Ok(())
+    }),
+    variable("NUNCIO_REDIS", |configuration, value| {
+        configuration.redis = Some(SecretText(Secret::new(value)));
+        Ok(())
+    }),
+    variable("NUNCIO_ORGANISATION", |configuration, value| {
+        value.clone_into(&mut configuration.organisation);
+        Ok(())
+    }),
+    variable("NUNCIO_HIERARCHY", |configuration, value| {
+        configuration.hierarchy = match value {
+            "strict" => Hierarchy::Strict,
+            "lineage" => Hierarchy::Lineage,
+            _ => return Err(InvalidValue("strict or lineage")),
+        };
+        Ok(())
+    }),
+    variable("NUNCIO_ADMIN_KEY", |configuration, value| {
+        configuration.authentication.admin_key = Some(SecretText(Secret::new(value)));
+        Ok(())
+    }),
+    variable("NUNCIO_KEYS", |configuration, value| {
+        configuration.authentication.keys = Some(value.into());
+        Ok(())
+    }),
+    variable("NUNCIO_OPEN", |configuration, value| {
+        configuration.authentication.open = switch(value)?;
+        Ok(())
+    }),
+    variable("NUNCIO_LOG_LEVEL", |configuration, value| {
+        let known = Level::ALL.into_iter().find(|level| level.as_str() == value);
+        configuration.telemetry.level =
+            known.ok_or(InvalidValue("off, error, warn, info, debug or trace"))?;
+        Ok(())
+    }),
+    variable("NUNCIO_LOG_FORMAT", |configuration, value| {
+        configuration.telemetry.format = match value {
+            "auto" => LogFormat::Auto,
+            "text" => LogFormat::Text,
+            "json" => LogFormat::Json,
+            _ => return Err(InvalidValue("auto, text or json")),
+        };
+        Ok(())
+    }),
+    variable("NUNCIO_METRICS", |configuration, value| {
+        configuration.telemetry.metrics = switch(value)?;
+        Ok(())
+    }),
+    variable("NUNCIO_OTLP_ENDPOINT", |configuration, value| {
+        let endpoint: WebUrl = value.parse()?;
+        match &mut configuration.telemetry.otlp {
+            Some(otlp) => otlp.endpoint = endpoint,
+            none => *none = Some(Otlp::new(endpoint)),
+        }
+        Ok(())
+    }),
+];
+
+const fn variable(
+    name: &'static str,
+    take: fn(&mut Configuration, &str) -> Result<(), InvalidValue>,
+) -> Variable {
+    Variable { name, take }
+}
+
+fn switch(value: &str) -> Result<bool, InvalidValue> {
+    match value {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err(InvalidValue("true or false")),
+    }
+}
+
+/// Returns variables that look as if they were meant for us. Others may use our prefix, so
+/// that is no error.
+fn misspelt_variables(environment: &Environment) -> impl Iterator<Item = Problem> {
+    let known = || VARIABLES.iter().map(|variable| variable.name);
+    environment.keys().filter_map(move |name| {
+        let is_ours = name.starts_with("NUNCIO_") && !known().any(|known| known == name);
+        // Longer than three letters off is somebody else's.
+        let near =
+            nearest(name, known()).filter(|near| is_ours && near.len().abs_diff(name.len()) < 3)?;
+        let problem = Problem::new(Place::Variable(name.clone()), "", "it means nothing");
+        Some(problem.fix(format_args!("did you mean `{near}`?")))
+    })
+}

@@ -1,0 +1,157 @@
+//! What is wrong with a configuration, where, and what to do about it.
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+use crate::inert::inert;
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("read {}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The file is too large to be a configuration.
+    #[error("{} is larger than {limit} bytes", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// How large it may be.
+        limit: u64,
+    },
+    /// What was read is not as it must be. There is at least one problem.
+    #[error("{}", lines(problems))]
+    Invalid {
+        /// Everything that was found.
+        problems: Vec<Problem>,
+    },
+}
+
+impl Error {
+    /// Returns what is wrong, in as many pieces as there are.
+    pub fn problems(&self) -> &[Problem] {
+        match self {
+            Self::Invalid { problems } => problems,
+            Self::Unreadable { .. } | Self::TooLarge { .. } => &[],
+        }
+    }
+}
+
+fn lines(problems: &[Problem]) -> String {
+    let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    place: Place,
+    key: String,
+    what: String,
+    fix: Option<String>,
+}
+
+/// Where something is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a file.
+    File {
+        /// The file; none if a text was read.
+        path: Option<PathBuf>,
+        /// The line, from 1; 0 if it is the file as a whole.
+        line: u64,
+        /// The column, from 1.
+        column: u64,
+    },
+    /// In a variable of the environment.
+    Variable(String),
+}
+
+impl Problem {
+    pub(super) fn new(place: Place, key: impl Into<String>, what: impl fmt::Display) -> Self {
+        // Texts of the file may come from anywhere, and are shown on a terminal.
+        let spelled_out = |text: String| inert(&text).into_owned();
+        let (key, what) = (spelled_out(key.into()), spelled_out(what.to_string()));
+        Self { place, key, what, fix: None }
+    }
+
+    /// Says what to do about it, in words of our own.
+    #[must_use]
+    pub(super) fn fix(mut self, fix: impl fmt::Display) -> Self {
+        self.fix = Some(fix.to_string());
+        self
+    }
+
+    /// Says in which file it is.
+    pub(super) fn in_file(mut self, file: Option<&Path>) -> Self {
+        if let Place::File { path, .. } = &mut self.place {
+            *path = file.map(Path::to_owned);
+        }
+        self
+    }
+
+    /// Returns where it is.
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Returns the way to the key, such as `agents[0].trust`; empty for the whole document.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Returns what is wrong.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// Returns where it is and what is wrong, for those who show the remedy apart.
+    pub fn without_remedy(&self) -> String {
+        let Self { place, key, what, .. } = self;
+        if key.is_empty() { format!("{place}: {what}") } else { format!("{place}: {key}: {what}") }
+    }
+
+    /// Returns what to do about it, if that is known.
+    pub fn remedy(&self) -> Option<&str> {
+        self.fix.as_deref()
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.without_remedy())?;
+        match &self.fix {
+            Some(fix) => write!(f, "; {fix}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Place {
+    /// A place in what is being read; the file's name is put in later.
+    pub(super) const fn at(line: u64, column: u64) -> Self {
+        Self::File { path: None, line, column }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { path: Some(path), line: 0, .. } => write!(f, "{}", path.display()),
+            Self::File { path: Some(path), line, column } => {
+                write!(f, "{}:{line}:{column}", path.display())
+            }
+            Self::File { path: None, line: 0, .. } => f.write_str("the configuration"),
+            Self::File { path: None, line, column } => write!(f, "line {line}, column {column}"),
+            Self::Variable(name) => f.write_str(name),
+        }
+    }
+}

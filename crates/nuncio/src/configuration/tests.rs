@@ -1,0 +1,378 @@
+//! What is read, what is refused, and how that is told.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const EXAMPLE: &str = include_str!("../../../../examples/nuncio.yaml");
+
+fn environment() -> Environment {
+    ["WEATHER_TOKEN", "SEARCH_SECRET", "OTLP_TOKEN"]
+        .map(|name| (name.to_owned(), format!("secret-of-{name}")))
+        .into()
+}
+
+#[track_caller]
+fn load(text: &str) -> Configuration {
+    read(text, &environment()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Checks that a text is refused at a place, with these words.
+#[track_caller]
+fn check_refused(text: &str, expected: &str) {
+    let error = read(text, &environment()).unwrap_err();
+    assert_eq!(error.to_string(), expected, "{text}");
+}
+
+#[test]
+fn no_text_at_all_is_the_defaults() {
+    for text in ["", "  \n", "# nothing\n", "---\n", "{}"] {
+        assert_eq!(load(text), Configuration::default(), "{text:?}");
+    }
+    let Configuration { listen, database, organisation, limits, .. } = Configuration::default();
+    assert_eq!(listen.to_string(), "127.0.0.1:7420");
+    assert_eq!((database, organisation.as_str()), (Database::Sqlite, "main"));
+    let seconds = |length: HumanDuration| length.get().as_secs();
+    let beats = [limits.heartbeat, *limits.offline.get(), limits.sweep, limits.pair_token];
+    assert_eq!(beats.map(seconds), [30, 90, 15, 300]);
+    assert_eq!(limits.calls_per_minute.get(), 600);
+    assert_eq!(limits.unauthenticated_calls_per_minute.get(), 60);
+}
+
+#[test]
+fn the_example_has_every_key_and_is_good() {
+    let configuration = load(EXAMPLE);
+    assert_eq!(configuration.agents.len(), 5);
+    assert!(check::warnings(&configuration).is_empty());
+    // Every key of the tree stands in the example, so that whoever copies it sees it.
+    let schema: serde_json::Value = serde_json::from_str(&schema::json_schema()).unwrap();
+    let definitions = schema["$defs"].as_object().unwrap();
+    for part in definitions.values().chain([&schema]) {
+        for key in part["properties"].as_object().into_iter().flat_map(|keys| keys.keys()) {
+            assert!(EXAMPLE.contains(&format!("{key}:")), "{key} is not in examples/nuncio.yaml");
+        }
+    }
+}
+
+#[test]
+fn values_come_from_the_environment() {
+    let bearer = |text: &str| match &load(text).agents[0].credential {
+        Some(Credential::Bearer(token)) => token.secret().expose().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        bearer("agents: [{name: a, kind: echo, credential: {bearer: '${WEATHER_TOKEN}'}}]"),
+        "secret-of-WEATHER_TOKEN"
+    );
+    assert_eq!(
+        bearer("agents:\n- name: a\n  kind: echo\n  credential:\n    bearer: ${WEATHER_TOKEN}"),
+        "secret-of-WEATHER_TOKEN"
+    );
+    assert_eq!(
+        bearer(
+            "agents:\n- name: a\n  kind: echo\n  credential:\n    bearer: \"x-${NOT_SET:-default}\""
+        ),
+        "x-default"
+    );
+    assert_eq!(bearer("agents:\n- name: a\n  kind: echo\n  credential:\n    bearer: a$$b"), "a$b");
+    let limits = load("limits:\n  calls_per_minute: ${NOT_SET:-7}").limits;
+    assert_eq!(limits.calls_per_minute.get(), 7);
+}
+
+#[test]
+fn a_variable_that_is_not_set_is_named_with_its_line() {
+    check_refused(
+        "listen: 127.0.0.1:1\nredis: ${REDIS_URL}\n",
+        "line 2, column 8: the environment has no variable `REDIS_URL`; set it, or give a \
+         default: ${REDIS_URL:-default}; a dollar sign itself is `$$`",
+    );
+}
+
+#[test]
+fn a_misspelt_key_is_named_with_its_place_and_what_was_meant() {
+    check_refused(
+        "listne: a:1",
+        "line 1, column 1: listne: `listne` is no key here; did you mean `listen`?",
+    );
+    check_refused(
+        "agents:\n  - name: a\n    kind: echo\n    trsut: 3\n",
+        "line 4, column 5: agents[0].trsut: `trsut` is no key here; did you mean `trust`?",
+    );
+    check_refused(
+        "telemetry:\n  colour: red\n",
+        "line 2, column 3: telemetry.colour: `colour` is no key here; known are level, levels, \
+         format, otlp, metrics",
+    );
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_named_with_what_would() {
+    check_refused(
+        "listen: 7420",
+        "line 1, column 9: listen: expected a host and a port such as 127.0.0.1:7420 or [::1]:0",
+    );
+    check_refused(
+        "limits:\n  drain: 30",
+        "line 2, column 10: limits.drain: expected a length of time such as 500ms, 30s, 5m, 1h or 7d",
+    );
+    check_refused(
+        "hierarchy: strikt",
+        "line 1, column 12: hierarchy: `strikt` is not known here; did you mean `strict`?",
+    );
+    check_refused(
+        "agents: [{name: a, kind: echo, trust: 9}]",
+        "line 1, column 39: agents[0].trust: expected 1 (a stranger without contract) to 5 (in-house)",
+    );
+    check_refused(
+        "agents:\n- kind: echo",
+        "line 2, column 3: agents[0]: `name` is missing; add `name: …`",
+    );
+    check_refused(
+        "rules: [{effect: deny, caller: a, target: b, operations: [SendMesage]}]",
+        "line 1, column 59: rules[0].operations[0]: `SendMesage` is not known here; did you mean `SendMessage`?",
+    );
+}
+
+#[test]
+fn parts_that_do_not_fit_together_are_all_told() {
+    let error = read(
+        "agents:\n- {name: a, kind: echo, parent: b}\n- {name: b, kind: echo, parent: a}\n- {name: A}\n- {name: c, kind: command}\n- {name: d, card: 'http://d.example'}\n",
+        &environment(),
+    )
+    .unwrap_err();
+    let found: Vec<_> =
+        error.problems().iter().map(|problem| (problem.key(), problem.what())).collect();
+    assert_eq!(
+        found,
+        [
+            ("agents[2].name", "`A` is the name of the agent in line 2, too"),
+            ("agents[2]", "`A`: nothing says where it is"),
+            ("agents[3].command", "`c` has no program to run"),
+            ("agents[4].card", "http://d.example is plain http"),
+            ("agents[0].parent", "`a` would be above itself"),
+            ("agents[1].parent", "`b` would be above itself"),
+        ]
+    );
+    assert!(error.to_string().starts_with("line 4, column 10: agents[2].name: "), "{error}");
+}
+
+#[test]
+fn contradictions_are_refused() {
+    #[track_caller]
+    fn check(text: &str, key: &str) {
+        let error = read(text, &environment()).unwrap_err();
+        assert_eq!(error.problems().first().map(Problem::key), Some(key), "{error}");
+    }
+    check("listen: 0.0.0.0:1\nauthentication: {open: true}", "authentication.open");
+    check("redis: http://a", "redis");
+    check("limits: {offline: 10s}", "limits.offline");
+    check("rules: [{effect: allow, caller: a, target: 'user:b'}]", "rules[0].target");
+    check("peers: [{url: 'http://a.example', trust_tier: 3}]", "peers[0].url");
+    check(
+        "peers: [{url: 'https://a', trust_tier: 3}, {url: 'https://a/', trust_tier: 3}]",
+        "peers[1].url",
+    );
+    check("agents: [{name: a, kind: echo, heartbeat: true, probe: 5s}]", "agents[0].probe");
+    check("agents: [{name: a, kind: echo, url: 'https://a'}]", "agents[0]");
+    check("agents: [{name: 'a/b', kind: echo}]", "agents[0].name");
+    let issuer = "{issuer: i, audience: [a], jwks_url: 'https://i'}";
+    check(
+        &format!("authentication: {{issuers: [{issuer}, {issuer}]}}"),
+        "authentication.issuers[1].prefix",
+    );
+}
+
+#[test]
+fn a_tree_that_is_too_high_is_refused() {
+    let chain = |length: usize| {
+        let parent = |index: usize| match index {
+            0 => String::new(),
+            _ => format!(", parent: a{}", index - 1),
+        };
+        let agents: Vec<_> = (0..length)
+            .map(|index| format!("- {{name: a{index}, kind: echo{}}}", parent(index)))
+            .collect();
+        format!("agents:\n{}", agents.join("\n"))
+    };
+    load(&chain(33));
+    assert!(read(&chain(34), &environment()).is_err());
+}
+
+#[test]
+fn a_name_that_nobody_has_is_a_warning() {
+    let configuration =
+        load("agents:\n- {name: boss, kind: echo}\n- {name: b, kind: echo, parent: bos}");
+    let warnings = check::warnings(&configuration);
+    let told: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "line 3, column 33: agents[1].parent: no agent `bos` is in this file; did you mean `boss`?"
+        ]
+    );
+}
+
+#[test]
+fn secrets_are_nowhere_to_be_seen() {
+    let text = "
+database: postgres://u:hunter2@h/d
+redis: redis://:hunter2@h
+authentication: {admin_key: hunter2}
+agents:
+- {name: a, kind: echo, credential: {bearer: hunter2}}
+- {name: b, kind: echo, credential: {basic: {user: u, password: hunter2}}}
+telemetry: {otlp: {endpoint: 'https://o', headers: {x: hunter2}}}
+";
+    let configuration = load(text);
+    let shown = serde_json::to_string(&configuration).unwrap();
+    assert!(!format!("{configuration:?}").contains("hunter2"));
+    assert!(!shown.contains("hunter2") && shown.contains("(secret)"), "{shown}");
+    for wrong in [
+        "database: postgre://u:hunter2@h",
+        "public_url: 'https://u:hunter2@h'",
+        "redis: http://hunter2",
+        "agents: [{name: a, url: 'ftp://u:hunter2@h'}]",
+        "listen: hunter2",
+    ] {
+        let error = read(wrong, &environment()).unwrap_err().to_string();
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+    let environment = [("S".to_owned(), "hunter2".to_owned())].into();
+    for wrong in [
+        "listen: ${S}",
+        "limits:\n  drain: ${S}",
+        "hierarchy: ${S}",
+        "limits:\n  agents: ${S}",
+        "root_siblings: ${S}",
+        "rules: ${S}",
+        "rules:\n- effect: ${S}",
+        "tls: ${S}",
+    ] {
+        let error = read(wrong, &environment).unwrap_err().to_string();
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn layers_overrule_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("nuncio.yaml");
+    std::fs::write(&file, "listen: 127.0.0.1:1\ndata_dir: data\norganisation: of-file\n").unwrap();
+    let mut layers = Layers { file: Some(file), ..Layers::default() };
+    let load = |layers: &Layers| layers.load().unwrap().configuration;
+    let of_file = load(&layers);
+    assert_eq!(of_file.data_dir, Some(folder.path().join("data")));
+    layers.environment = [
+        ("NUNCIO_LISTEN", "127.0.0.1:2"),
+        ("NUNCIO_ORGANISATION", "of-environment"),
+        ("NUNCIO_ADMIN_KEY", "k"),
+        ("NUNCIO_LOG_LEVEL", "debug"),
+        ("NUNCIO_REDIS", ""),
+        ("NUNCIO_DATABASE", "postgres://h"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into();
+    let of_environment = load(&layers);
+    assert_eq!(of_environment.listen.port(), 2);
+    assert_eq!(of_environment.organisation, "of-environment");
+    assert_eq!(of_environment.telemetry.level, Level::Debug);
+    assert!(of_environment.authentication.admin_key.is_some() && of_environment.redis.is_none());
+    assert!(matches!(of_environment.database, Database::Postgres(_)));
+    layers.flags = Flags { port: Some(3), in_memory: true, ..Flags::default() };
+    let of_flags = load(&layers);
+    assert_eq!((of_flags.listen.port(), of_flags.database), (3, Database::Memory));
+}
+
+#[test]
+fn variables_that_do_not_fit_are_named() {
+    let layers = |name: &str, value: &str| Layers {
+        environment: [(name.to_owned(), value.to_owned())].into(),
+        ..Layers::default()
+    };
+    let error = layers("NUNCIO_LISTEN", "nonsense").load().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "NUNCIO_LISTEN: expected a host and a port such as 127.0.0.1:7420 or [::1]:0"
+    );
+    let warned = layers("NUNCIO_LISTN", "x").load().unwrap().warnings;
+    assert_eq!(
+        warned[0].to_string(),
+        "NUNCIO_LISTN: it means nothing; did you mean `NUNCIO_LISTEN`?"
+    );
+    assert!(layers("NUNCIO_SOMETHING_ELSE", "x").load().unwrap().warnings.is_empty());
+}
+
+#[test]
+fn a_file_names_itself_in_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("nuncio.yaml");
+    std::fs::write(&file, "a: 1\n").unwrap();
+    let layers = Layers { file: Some(file.clone()), ..Layers::default() };
+    let error = layers.load().unwrap_err().to_string();
+    assert!(
+        error.starts_with(&format!("{}:1:1: a: `a` is no key here", file.display())),
+        "{error}"
+    );
+    std::fs::write(&file, " ".repeat(2 << 20)).unwrap();
+    assert!(matches!(layers.load(), Err(Error::TooLarge { .. })));
+}
+
+#[test]
+fn aliases_and_bombs_are_read_or_refused() {
+    let text = "agents:\n- &a {name: a, kind: echo}\n- {<<: *a, name: b}\n";
+    assert_eq!(load(text).agents.len(), 2);
+    let lines = (1..20).map(|level| {
+        let before = format!("*a{},", level - 1).repeat(10);
+        format!("a{level}: &a{level} [{before}]\n")
+    });
+    let bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned() + &lines.collect::<Vec<_>>().concat();
+    assert!(read(&bomb, &environment()).is_err());
+    assert!(read(&"[".repeat(100_000), &environment()).is_err());
+}
+
+#[test]
+fn a_peer_is_as_the_client_takes_it() {
+    let peers = load(EXAMPLE).peers;
+    let entry = peers[0].to_entry();
+    assert_eq!(entry.url(), peers[0].url.as_str());
+    assert_eq!(entry.trust(), peers[0].trust_tier);
+}
+
+/// Returns the beginning of the letter at a place in the example.
+fn boundary(at: usize) -> usize {
+    (0..=at).rev().find(|at| EXAMPLE.is_char_boundary(*at)).unwrap_or(0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// Throws damaged files at the reader: cut, doubled, with foreign letters in them.
+    #[test]
+    fn any_damage_is_read_or_refused(
+        at in 0..EXAMPLE.len(),
+        length in 0_usize..200,
+        foreign in "[\\PC\n\t:\\-\\[\\]{}&*!|>'\"%@`#,?$]{0,12}",
+    ) {
+        let start = boundary(at);
+        let end = boundary((at + length).min(EXAMPLE.len()));
+        let (before, piece, after) = (&EXAMPLE[..start], &EXAMPLE[start..end.max(start)], &EXAMPLE[end.max(start)..]);
+        for text in [
+            format!("{before}{after}"),
+            format!("{before}{foreign}{piece}{after}"),
+            format!("{before}{piece}{piece}{after}"),
+            format!("{before}{foreign}"),
+        ] {
+            if let Err(error) = read(&text, &environment()) {
+                prop_assert!(!error.problems().is_empty());
+                let told = error.to_string();
+                prop_assert!(!told.contains("secret-of-"), "{}", told);
+                prop_assert!(!told.chars().any(|letter| letter.is_control() && letter != '\n'));
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused_by_everybody(text in "\\PC*") {
+        let _ = read(&text, &environment());
+    }
+}

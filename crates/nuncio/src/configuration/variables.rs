@@ -1,0 +1,109 @@
+//! Which variables a file needs.
+//!
+//! The YAML reader puts the environment into values as Docker Compose does, in quotes too, and
+//! as there a variable that is not set is an empty text. Here that is a mistake: a token that
+//! is empty by accident is better found at the start than at the first call.
+
+use granit_parser::{Event, Parser};
+
+use super::{Environment, Place, Problem};
+
+/// Returns every `${NAME}` without a default that the environment does not have.
+pub(super) fn unset(text: &str, environment: &Environment) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    // What is no YAML at all is told by its reader.
+    for (event, span) in Parser::new_from_str(text).map_while(Result::ok) {
+        let Event::Scalar(value, ..) = event else { continue };
+        let (line, column) = (span.start.line(), span.start.col() + 1);
+        let place = || Place::at(line.try_into().unwrap_or(0), column.try_into().unwrap_or(0));
+        let mut missing = Vec::new();
+        find(&value, environment, 0, &mut missing);
+        problems.extend(missing.into_iter().map(|name| {
+            let what = format!("the environment has no variable `{name}`");
+            Problem::new(place(), "", what).fix(format_args!(
+                "set it, or give a default: ${{{name}:-default}}; a dollar sign itself is `$$`"
+            ))
+        }));
+    }
+    problems
+}
+
+/// Finds what a value needs. A default counts only if it is used.
+fn find<'a>(text: &'a str, environment: &Environment, depth: usize, missing: &mut Vec<&'a str>) {
+    /// The reader has a limit of its own, and says so.
+    const DEEPEST: usize = 16;
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        rest = &rest[at + 1..];
+        if let Some(behind) = rest.strip_prefix('$') {
+            rest = behind;
+            continue;
+        }
+        let (is_braced, body) = match rest.strip_prefix('{') {
+            Some(body) => (true, body),
+            None => (false, rest),
+        };
+        let length = body.find(|letter: char| !is_part_of_name(letter)).unwrap_or(body.len());
+        let (name, behind) = body.split_at(length);
+        rest = behind;
+        if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
+            continue;
+        }
+        let is_set = environment.contains_key(name);
+        if !is_braced || behind.starts_with('}') {
+            if !is_set {
+                missing.push(name);
+            }
+            continue;
+        }
+        // Whatever is behind a name is a default or the like, with braces of its own.
+        let inside = &behind[..closing(behind)];
+        rest = &behind[inside.len()..];
+        let is_default = inside.starts_with('-') || inside.starts_with(":-");
+        if is_default && !is_set && depth < DEEPEST {
+            find(inside, environment, depth + 1, missing);
+        }
+    }
+}
+
+const fn is_part_of_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+/// Returns where the brace closes that was opened before.
+fn closing(text: &str) -> usize {
+    let mut depth = 0;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth == 0 => return at,
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(value: &str, expected: &[&str]) {
+        let environment = [("SET".to_owned(), "x".to_owned())].into();
+        let mut missing = Vec::new();
+        find(value, &environment, 0, &mut missing);
+        assert_eq!(missing, expected, "{value}");
+    }
+
+    #[test]
+    fn only_what_is_needed_must_be_set() {
+        check("plain", &[]);
+        check("${SET} $SET", &[]);
+        check("${A} and $B", &["A", "B"]);
+        check("$${A} $$A $5 $", &[]);
+        check("${A:-x} ${A-x} ${A:-} ${A+x} ${A:?y}", &[]);
+        check("${A:-${B}} ${SET:-${C}} ${A:-${B:-z}}${D}", &["B", "D"]);
+        check("${A", &[]);
+    }
+}

@@ -1,0 +1,224 @@
+//! Real lines, and a real collector that decodes what it gets.
+
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use http_body_util::{BodyExt as _, Full};
+use hyper::{
+    body::{Bytes, Incoming},
+    service::service_fn,
+};
+use nuncio_hub::metrics::{Direction, Status};
+use nuncio_net::listen::{Drain, Listener};
+use nuncio_protocol::operation::Operation;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use prost::Message as _;
+use tokio::sync::mpsc;
+
+use super::{
+    request::RequestLine,
+    trace::{TraceContext, outgoing, request_span},
+    *,
+};
+use crate::configuration::{Level, read};
+
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("nobody panics").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Written {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().expect("nobody panics").clone()).expect("lines are text")
+    }
+}
+
+/// Returns the lines that something leaves.
+fn lines(format: Format, configured: &Configured, does: impl FnOnce(&Telemetry)) -> String {
+    let written = Written::default();
+    let (telemetry, dispatch) =
+        Telemetry::build(configured, format, written.clone()).expect("nothing is exported");
+    tracing::dispatcher::with_default(&dispatch, || does(&telemetry));
+    written.text()
+}
+
+fn request() -> RequestLine<'static> {
+    RequestLine {
+        source_agent: "orchestrator-agent",
+        target_agent: "validation-agent",
+        capability: Some("pain_point_validation"),
+        request_id: "r-1",
+        duration: Duration::from_millis(1234),
+        status: Status::Success,
+        direction: Direction::Received,
+        operation: Some(Operation::SendMessage),
+        task_id: Some("t-1"),
+        context_id: None,
+        trace: None,
+    }
+}
+
+#[test]
+fn a_request_leaves_the_line_of_the_catalogue() {
+    let parent = TraceContext::root();
+    let line = RequestLine { trace: Some(&parent), ..request() };
+    let text = lines(Format::Json, &Configured::default(), |_| line.log());
+    let found: BTreeMap<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
+    let get = |name: &str| found.get(name).cloned().unwrap_or_default();
+    assert_eq!(get("event"), "a2a_request");
+    assert_eq!(get("source_agent"), "orchestrator-agent");
+    assert_eq!(get("target_agent"), "validation-agent");
+    assert_eq!(get("capability"), "pain_point_validation");
+    assert_eq!(get("request_id"), "r-1");
+    assert_eq!(get("duration_ms"), 1234);
+    assert_eq!(get("status"), "success");
+    assert_eq!(get("a2a.operation"), "SendMessage");
+    assert_eq!(get("a2a.task_id"), "t-1");
+    assert_eq!(get("trace_id"), parent.trace_id());
+    assert!(get("timestamp").as_str().unwrap().ends_with('Z'));
+    assert!(!found.contains_key("a2a.context_id"));
+}
+
+#[test]
+fn strangers_can_neither_end_a_line_nor_talk_to_the_terminal() {
+    let evil = "x\nINFO forged\r\u{1b}[2J\u{9b}\u{202e} status=ok\" y";
+    let line = RequestLine { source_agent: evil, ..request() };
+    for format in [Format::Text, Format::Json] {
+        let text = lines(format, &Configured::default(), |_| {
+            line.log();
+            tracing::info!("{evil}");
+        });
+        assert_eq!(text.matches('\n').count(), 2, "{text}");
+        let without_ends = text.replace('\n', "");
+        assert!(!without_ends.contains(crate::inert::is_active), "{text:?}");
+    }
+    let json = lines(Format::Json, &Configured::default(), |_| line.log());
+    let found: BTreeMap<String, serde_json::Value> = serde_json::from_str(&json).unwrap();
+    assert_eq!(found["source_agent"], evil);
+    let text = lines(Format::Text, &Configured::default(), |_| line.log());
+    assert!(text.contains(r#"status=ok\" y" target_agent=validation-agent"#), "{text}");
+}
+
+#[test]
+fn lines_have_the_fields_of_the_spans_around_them() {
+    let text = lines(Format::Text, &Configured::default(), |_| {
+        let span = request_span(Some(Operation::GetTask), "weather", None);
+        let _entered = span.enter();
+        span.record("a2a.task_id", "t-7");
+        tracing::info!(count = 3, is_good = true, ratio = 0.5, "done");
+    });
+    for part in [
+        "INFO nuncio::telemetry::tests: done",
+        "a2a.operation=GetTask",
+        "a2a.agent=weather",
+        "a2a.task_id=t-7",
+        "count=3",
+        "is_good=true",
+        "ratio=0.5",
+        "trace_id=",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn the_level_can_change_while_it_runs() {
+    let configured = |text: &str| read(text, &[].into()).expect("it is good").telemetry;
+    let quiet = configured("telemetry: {level: warn}");
+    let text = lines(Format::Text, &quiet, |telemetry| {
+        tracing::info!("one");
+        telemetry.set_level(&configured("telemetry: {level: off, levels: {nuncio: debug}}"));
+        tracing::debug!("two");
+        tracing::info!(target: "hyper", "three");
+        telemetry
+            .set_level(&configured("telemetry: {level: off, levels: {'nuncio=trace,x': debug}}"));
+        tracing::error!("four");
+    });
+    assert!(text.contains("two") && text.lines().count() == 1, "{text}");
+    assert_eq!(quiet.level, Level::Warn);
+}
+
+/// A collector: what it gets, decoded, and the headers.
+async fn collector()
+-> (String, mpsc::UnboundedReceiver<(http::HeaderMap, ExportTraceServiceRequest)>, Drain) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await.expect("a port is free");
+    let url = format!("http://{}", listener.local_addr());
+    let service = service_fn(move |request: http::Request<Incoming>| {
+        let sender = sender.clone();
+        async move {
+            assert_eq!(request.uri().path(), "/v1/traces");
+            let (head, body) = request.into_parts();
+            let bytes = body.collect().await.expect("a whole body").to_bytes();
+            let batch = ExportTraceServiceRequest::decode(bytes).expect("protobuf of OTLP");
+            sender.send((head.headers, batch)).expect("the test listens");
+            Ok::<_, Infallible>(http::Response::new(Full::new(Bytes::new())))
+        }
+    });
+    let drain = Drain::new();
+    tokio::spawn(listener.serve(service, drain.clone()));
+    (url, receiver, drain)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn traces_arrive_at_a_collector_and_hold_no_texts() {
+    let (url, mut received, drain) = collector().await;
+    let yaml = format!(
+        "telemetry: {{otlp: {{endpoint: '{url}', service_name: hub-7, headers: {{x-token: hunter2}}}}}}"
+    );
+    let configured = read(&yaml, &[].into()).unwrap().telemetry;
+    let written = Written::default();
+    let (telemetry, dispatch) =
+        Telemetry::build(&configured, Format::Json, written.clone()).unwrap();
+    let incoming =
+        TraceContext::parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
+    let sent = tracing::dispatcher::with_default(&dispatch, || {
+        let span = request_span(Some(Operation::SendMessage), "weather", Some(&incoming));
+        let _entered = span.enter();
+        tracing::info!(token = "hunter2", "the secret message text");
+        let _foreign = tracing::info_span!(target: "hyper", "foreign", x = "hunter2").entered();
+        outgoing(&span, Some(&incoming))
+    });
+    telemetry.stop().await;
+    let (headers, batch) = received.recv().await.unwrap();
+    assert_eq!(headers["x-token"], "hunter2");
+    assert_eq!(headers["content-type"], "application/x-protobuf");
+    let resource = batch.resource_spans[0].resource.as_ref().unwrap();
+    assert!(format!("{resource:?}").contains("hub-7"));
+    let spans: Vec<_> =
+        batch.resource_spans[0].scope_spans.iter().flat_map(|scope| &scope.spans).collect();
+    assert_eq!(spans.len(), 1);
+    let hex =
+        |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+    assert_eq!(hex(&spans[0].trace_id), incoming.trace_id());
+    assert_eq!(hex(&spans[0].parent_span_id), incoming.span_id());
+    assert_eq!(hex(&spans[0].span_id), sent.span_id());
+    assert_eq!((spans[0].name.as_str(), spans[0].events.len()), ("SendMessage", 0));
+    let shown = format!("{batch:?}");
+    assert!(shown.contains("a2a.agent") && shown.contains("weather"));
+    assert!(!shown.contains("hunter2") && !shown.contains("secret message"), "{shown}");
+    drain.begin(Duration::from_secs(1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_collector_that_is_not_there_stops_nobody() {
+    let yaml = "telemetry: {otlp: {endpoint: 'http://127.0.0.1:1', timeout: 200ms}}";
+    let configured = read(yaml, &[].into()).unwrap().telemetry;
+    let (telemetry, dispatch) =
+        Telemetry::build(&configured, Format::Json, Written::default()).unwrap();
+    tracing::dispatcher::with_default(&dispatch, || drop(request_span(None, "a", None)));
+    telemetry.stop().await;
+}
