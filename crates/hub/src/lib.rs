@@ -2,6 +2,9 @@
 
 pub mod http;
 pub mod hub;
+mod keeper;
+mod probe;
+mod serve;
 mod session;
 
 pub mod directory;
@@ -23,4 +26,5 @@ pub use directory::Directory;
 pub use error::Error;
 pub use hub::Hub;
 pub use metrics::Metrics;
+pub use serve::serve;
 pub use session::{Login, Sessions};

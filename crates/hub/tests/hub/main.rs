@@ -1,4 +1,5 @@
 //! The hub from outside. One program, since each costs a link.
 
+mod api;
 mod contract;
 mod directory;
