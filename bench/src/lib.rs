@@ -7,10 +7,11 @@
 //! `cargo run --release -p nuncio-bench` prints the table. `bench/official` adds the way
 //! that the server of the official Rust SDK takes.
 //!
-//! What engine and stores cost is measured by the program `tasks`, and what whole servers cost
-//! by [`serve`].
+//! What engine and stores cost is measured by the program `tasks`, what a hub's store costs by
+//! `hub`, and what whole servers cost by [`serve`].
 
 pub mod contender;
+pub mod figures;
 pub mod measure;
 pub mod payload;
 pub mod report;

@@ -18,6 +18,7 @@ mod framing;
 mod peer;
 mod stream;
 mod tls;
+mod told;
 mod watch;
 
 use std::{
@@ -43,6 +44,7 @@ pub use self::{
     drain::Drain,
     peer::{ClientCertificate, Peer},
     tls::{ClientAuth, Tls, TlsError},
+    told::told_to_stop,
 };
 
 /// What callers may cost.

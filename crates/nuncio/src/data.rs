@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use nuncio_tasks::push::SealingKey;
+use serde::{Deserialize, Serialize};
 
 /// The folder of one agent.
 pub(crate) struct Data(PathBuf);
@@ -18,6 +19,17 @@ impl Data {
         let directory = match given {
             Some(directory) => directory.to_owned(),
             None => users_data()?.join("nuncio").join("agents").join(file_name(agent)),
+        };
+        fs::create_dir_all(&directory)
+            .with_context(|| format!("make the folder {}", directory.display()))?;
+        Ok(Self(directory))
+    }
+
+    /// Makes the folder of the hub if it is not there.
+    pub(crate) fn of_hub(given: Option<&Path>) -> anyhow::Result<Self> {
+        let directory = match given {
+            Some(directory) => directory.to_owned(),
+            None => users_data()?.join("nuncio").join("hub"),
         };
         fs::create_dir_all(&directory)
             .with_context(|| format!("make the folder {}", directory.display()))?;
@@ -46,16 +58,40 @@ impl Data {
 /// Writes 32 random bytes that only the user may read.
 fn make_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = SealingKey::random_bytes();
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(path).and_then(|mut file| {
-        file.write_all(&bytes)?;
-        file.sync_all()
-    });
-    written.with_context(|| format!("write {}", path.display()))?;
+    write_secret(path, &bytes)?;
     Ok(bytes.to_vec())
+}
+
+/// Writes a file that only the user may read, all of it or none.
+pub(crate) fn write_secret(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let written = || {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        let draft = path.with_extension(format!("new-{}", std::process::id()));
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&draft)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)?;
+        fs::File::open(folder)?.sync_all()
+    };
+    written().with_context(|| format!("write {}", path.display()))
+}
+
+/// Where a hub of this user is, for the other commands.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct HubNote {
+    pub(crate) url: String,
+    /// Where its administrator's key is.
+    pub(crate) key_file: PathBuf,
+}
+
+/// Returns where a hub leaves its note.
+pub(crate) fn hub_note() -> anyhow::Result<PathBuf> {
+    Ok(users_data()?.join("nuncio").join("hub.json"))
 }
 
 /// Returns the folder in which programs of this user keep their data.

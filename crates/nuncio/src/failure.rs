@@ -47,6 +47,7 @@ const INTERNAL: &str = "A2ACLI_ERR_INTERNAL";
 const UNREACHABLE: &str = "A2ACLI_ERR_UNREACHABLE";
 const TIMEOUT: &str = "A2ACLI_ERR_TIMEOUT";
 const REFUSED: &str = "NUNCIO_ERR_REFUSED";
+const HUB: &str = "NUNCIO_ERR_HUB";
 
 impl Failure {
     fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
@@ -151,6 +152,25 @@ impl Failure {
             shown.push_str(&inert(hint));
         }
         Some(shown)
+    }
+}
+
+impl Failure {
+    /// A hub could not be reached, or broke off.
+    pub(crate) fn net(error: &NetError) -> Self {
+        net(error, chain(error))
+    }
+
+    /// A hub said no, for this reason.
+    pub(crate) fn of_hub(status: StatusCode, code: &str, detail: String) -> Self {
+        let message = format!("{detail} ({code})");
+        let exit = match status.as_u16() {
+            401 | 403 => Exit::Auth,
+            503 => Exit::Unreachable,
+            _ => Exit::Failure,
+        };
+        let failure = Self::new(exit, HUB, message);
+        Self { a2a_code: Some(status.as_u16().into()), ..failure }
     }
 }
 

@@ -2,9 +2,11 @@
 
 mod data;
 mod doctor;
+mod hub;
 mod key;
 mod mock;
 mod serve;
+mod up;
 
 mod auth;
 mod card;
@@ -38,8 +40,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const EXAMPLES: &str = "\
 Examples:
-  nuncio serve                                      an agent that echoes, at port 7420
-  nuncio send -a localhost:7420 hello               talk to it
+  nuncio up                                         the hub, at port 7420
+  nuncio agents add https://agent.example           bring an agent in
+  nuncio serve --port 7421                          an agent that echoes
+  nuncio send -a localhost:7421 hello               talk to it
   nuncio card get agent.example                     see what an agent can do
   nuncio chat -a agent.example                      talk with it, a line at a time
   nuncio doctor agent.example                       find out why it does not work
@@ -61,6 +65,14 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Up(up::Arguments),
+    Agents(Box<hub::agents::Arguments>),
+    Discover(hub::discover::Arguments),
+    Policy(hub::policy::Arguments),
+    Rules(hub::rules::Arguments),
+    Token(hub::tokens::Arguments),
+    Events(hub::events::Arguments),
+    Login(hub::login::Arguments),
     /// Serve an agent: a ready-made one, or any program.
     Serve(serve::Arguments),
     /// Find out why an agent does not work.
@@ -109,6 +121,14 @@ async fn run(command: Command) -> Result<ExitCode, Failure> {
         // What it finds is no failure of its own, and has a code.
         Command::Doctor(arguments) => return Ok(Box::pin(doctor::run(arguments)).await),
         Command::Mock(arguments) => mock::run(arguments).await.map_err(serving),
+        Command::Up(arguments) => up::run(arguments).await.map_err(serving),
+        Command::Agents(arguments) => hub::agents::run(*arguments).await,
+        Command::Discover(arguments) => hub::discover::run(arguments).await,
+        Command::Policy(arguments) => hub::policy::run(arguments).await,
+        Command::Rules(arguments) => hub::rules::run(arguments).await,
+        Command::Token(arguments) => hub::tokens::run(arguments).await,
+        Command::Events(arguments) => hub::events::run(arguments).await,
+        Command::Login(arguments) => hub::login::run(arguments).await,
         Command::Serve(arguments) => serve::run(arguments).await.map_err(serving),
         Command::Key(command) => key::run(command).map_err(serving),
         Command::Send(arguments) => send::run(*arguments).await,

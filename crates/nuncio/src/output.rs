@@ -128,6 +128,13 @@ impl Output {
         self.target.flush()
     }
 
+    /// Writes a line without a label.
+    pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
+        self.close()?;
+        writeln!(self.target, "{}", inert(text))?;
+        self.target.flush()
+    }
+
     /// Ends the line of what was said.
     pub(crate) fn end_line(&mut self) -> io::Result<()> {
         if self.is_at_line_start { Ok(()) } else { self.say("\n") }

@@ -28,11 +28,11 @@ const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 /// Reads a call's context. Who calls is known by then, and never read from here.
 pub(crate) fn read(
     headers: &HeaderMap,
-    identity: Identity,
+    identity: &Identity,
     version: Version,
 ) -> Result<CallContext, Error> {
-    let mut ctx = CallContext::new(identity.caller);
-    ctx.organisation = identity.organisation;
+    let mut ctx = CallContext::new(identity.caller.clone());
+    ctx.organisation.clone_from(&identity.organisation);
     ctx.version = version;
     ctx.extensions = extensions(headers);
     ctx.idempotency_key = text(headers, &IDEMPOTENCY_KEY)?.map(str::to_owned);

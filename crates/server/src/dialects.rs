@@ -36,7 +36,7 @@ pub use self::{
 use crate::{body::Body, respond};
 
 /// The member of a request's metadata that names the skill that is asked for (C-32).
-const SKILL_ID: &str = "skillId";
+pub(crate) const SKILL_ID: &str = "skillId";
 
 /// What an agent speaks besides A2A 1.0: 0.3, unless told otherwise.
 ///
@@ -283,7 +283,7 @@ fn no_such_skill(text: String) -> Error {
 }
 
 /// Tells the agent something about a message, which is all that it gets to see of a request.
-fn tell(request: &mut Request, key: &str, value: Raw) {
+pub(crate) fn tell(request: &mut Request, key: &str, value: Raw) {
     if let Request::SendMessage(send) | Request::SendStreamingMessage(send) = request {
         let metadata = send.message.metadata.take().unwrap_or_default();
         send.message.metadata = Some(metadata.with(key, value));

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, net::SocketAddr, sync::Arc};
 
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderValue, Method, Request, Response, StatusCode,
+    Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode,
     header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, WWW_AUTHENTICATE},
     request::Parts,
 };
@@ -39,7 +39,7 @@ use crate::{
     context,
     dialects::{Spoken, names},
     grpc::{Calls, V1, V03},
-    jsonrpc, respond, rest,
+    jsonrpc, permits, respond, rest,
     streams::{Place, Streams},
     terms::Terms,
 };
@@ -74,7 +74,7 @@ impl Endpoint {
         B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<BoxError>,
     {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
         let path = head.uri.path();
         if let Some(error) = self.dialects.disabled() {
             return self.refuse_all(&head, &error);
@@ -87,12 +87,13 @@ impl Endpoint {
             }
         }
         let identity = match self.admit(&head).await {
-            Ok(identity) => identity,
+            Ok(identity) => Arc::new(identity),
             Err(refusal) => return self.turn_away(&head, &refusal),
         };
+        head.extensions.insert(Arc::clone(&identity));
         if is_grpc(&head.headers) {
             // Boxed: it is large, and every other request would carry its size around.
-            return Box::pin(self.grpc(head, body, identity)).await;
+            return Box::pin(self.grpc(head, body, &identity)).await;
         }
         if let Err(error) = check_encoding(&head) {
             return self.refuse_early(&head, &error, StatusCode::UNSUPPORTED_MEDIA_TYPE);
@@ -101,7 +102,7 @@ impl Endpoint {
             Ok(body) => body,
             Err(error) => return self.refuse_body(&head, &error),
         };
-        let mut response = self.http(&head, &body, identity).await;
+        let mut response = self.http(&head, &body, &identity).await;
         if response.status() == StatusCode::UNAUTHORIZED
             && let Some(challenge) = Refusal::Missing.challenge()
         {
@@ -111,7 +112,7 @@ impl Endpoint {
     }
 
     /// Answers a request of which the body has been read.
-    async fn http(&self, head: &Parts, body: &Bytes, identity: Identity) -> Response<Body> {
+    async fn http(&self, head: &Parts, body: &Bytes, identity: &Identity) -> Response<Body> {
         let path = head.uri.path();
         let version = version(head);
         let incoming = Incoming {
@@ -157,7 +158,7 @@ impl Endpoint {
         self: Arc<Self>,
         mut head: Parts,
         body: B,
-        identity: Identity,
+        identity: &Identity,
     ) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
@@ -212,10 +213,11 @@ impl Endpoint {
     pub(crate) async fn call(
         &self,
         mut ctx: CallContext,
-        request: A2aRequest,
+        mut request: A2aRequest,
         alias: Option<String>,
-        peer: Option<&Peer>,
+        sender: Sender<'_>,
     ) -> Result<(Outcome, Option<Place>), Error> {
+        permits::check(sender.identity()?, &mut request)?;
         ctx.tenant = request.tenant().cloned();
         ctx.task_alias = alias;
         self.check_tenant(ctx.tenant.as_ref())?;
@@ -225,7 +227,7 @@ impl Endpoint {
             _ => Some(self.room.try_acquire().map_err(|_| respond::busy())?),
         };
         let place = if request.operation().is_streaming() {
-            Some(self.streams.admit(&ctx.caller, peer)?)
+            Some(self.streams.admit(sender.identity()?, sender.peer)?)
         } else {
             None
         };
@@ -329,6 +331,26 @@ impl Endpoint {
 
     fn refuse_grpc(&self, error: &Error) -> Response<Body> {
         error.to_tonic(self.table).into_http::<tonic::body::Body>().map(Body::grpc)
+    }
+}
+
+/// Who has sent a request, and over which connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Sender<'a> {
+    identity: Option<&'a Identity>,
+    peer: Option<&'a Peer>,
+}
+
+impl<'a> Sender<'a> {
+    /// Finds out from what the endpoint and the listener have left with a request.
+    pub(crate) fn of(extensions: &'a Extensions) -> Self {
+        let identity = extensions.get::<Arc<Identity>>();
+        Self { identity: identity.map(AsRef::as_ref), peer: extensions.get() }
+    }
+
+    fn identity(&self) -> Result<&'a Identity, Error> {
+        // The endpoint leaves it with every request. If it were missing, nothing is permitted.
+        self.identity.ok_or_else(|| Error::new(ErrorKind::Internal, "nobody has sent the request"))
     }
 }
 

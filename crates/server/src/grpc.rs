@@ -5,7 +5,6 @@ mod v1;
 
 use futures_core::Stream;
 use futures_util::stream;
-use nuncio_net::listen::Peer;
 use nuncio_protocol::{
     error::{Error, ErrorKind},
     grpc::read_request,
@@ -21,7 +20,7 @@ use std::{pin::Pin, sync::Arc};
 use tonic::{Code, Status};
 
 use crate::{
-    endpoint::Endpoint,
+    endpoint::{Endpoint, Sender},
     streams::{Following, Next},
 };
 
@@ -52,8 +51,8 @@ impl Calls {
     where
         M: TryFrom<P, Error = json::Error>,
     {
-        let (ctx, request, _) = self.read(request, operation)?;
-        match self.endpoint.call(ctx, request, None, None).await {
+        let (ctx, request, extensions) = self.read(request, operation)?;
+        match self.endpoint.call(ctx, request, None, Sender::of(&extensions)).await {
             Ok((Outcome::Answer(answer), _)) => {
                 answer.into_response().map_err(|error| self.status(&error))
             }
@@ -73,9 +72,10 @@ impl Calls {
         M: TryFrom<P, Error = json::Error>,
         T: Send + 'static,
     {
-        let (ctx, request, peer) = self.read(request, operation)?;
+        let (ctx, request, extensions) = self.read(request, operation)?;
         let until_input = matches!(request, Request::SendStreamingMessage(_));
-        let outcome = self.endpoint.call(ctx, request, None, peer.as_ref()).await;
+        let sender = Sender::of(&extensions);
+        let outcome = self.endpoint.call(ctx, request, None, sender).await;
         let (events, place) = match outcome {
             Ok((Outcome::Events(events), Some(place))) => (events, place),
             Ok(_) => return Err(self.unexpected()),
@@ -90,7 +90,7 @@ impl Calls {
         &self,
         request: tonic::Request<P>,
         operation: fn(M) -> Request,
-    ) -> Result<(CallContext, Request, Option<Peer>), Status>
+    ) -> Result<(CallContext, Request, http::Extensions), Status>
     where
         M: TryFrom<P, Error = json::Error>,
     {
@@ -99,7 +99,7 @@ impl Calls {
             read_request(message, operation).map_err(|error| self.status(&error.into()))?;
         // The endpoint has put it there.
         let ctx = extensions.remove::<CallContext>().ok_or_else(|| self.unexpected())?;
-        Ok((ctx, request, extensions.remove::<Peer>()))
+        Ok((ctx, request, extensions))
     }
 
     pub(crate) fn status(&self, error: &Error) -> Status {

@@ -1,7 +1,6 @@
 //! The JSON-RPC binding: one POST, one JSON document.
 
 use http::{Response, StatusCode, request::Parts};
-use nuncio_net::listen::Peer;
 use nuncio_protocol::{
     dialect::{WireForm, pocketpaw},
     error::Error,
@@ -15,7 +14,7 @@ use nuncio_protocol::{
 use crate::{
     body::Body,
     dialects::names,
-    endpoint::Endpoint,
+    endpoint::{Endpoint, Sender},
     respond,
     sse::{self, Encoder},
 };
@@ -65,13 +64,13 @@ async fn call_one(
         return response;
     }
     let name = names::name_in(form, &request, task_alias);
+    let sender = Sender::of(&head.extensions);
     if echo.id.is_none() {
-        return Box::pin(notify(endpoint, ctx, request, name)).await;
+        return Box::pin(notify(endpoint, ctx, request, name, sender)).await;
     }
     let in_stream = request.operation().is_streaming() && reads_events_alone(form, head);
-    let peer = head.extensions.get::<Peer>();
     let ending = endpoint.dialects.ending(form, &ctx);
-    match endpoint.call(ctx, request, name, peer).await {
+    match endpoint.call(ctx, request, name, sender).await {
         Ok((Outcome::Answer(answer), _)) if form == WireForm::V1 => {
             respond::document(StatusCode::OK, respond::JSON, enclose(&echo, &answer))
         }
@@ -112,6 +111,7 @@ async fn notify(
     ctx: CallContext,
     request: Request,
     name: Option<String>,
+    sender: Sender<'_>,
 ) -> Response<Body> {
     let request = match request {
         Request::SendMessage(mut send) | Request::SendStreamingMessage(mut send) => {
@@ -123,7 +123,7 @@ async fn notify(
         other => other,
     };
     if !request.operation().is_streaming()
-        && let Err(error) = endpoint.call(ctx, request, name, None).await
+        && let Err(error) = endpoint.call(ctx, request, name, sender).await
     {
         tracing::debug!(%error, "a notification could not be followed");
     }
@@ -150,7 +150,10 @@ async fn batch(
                 let form = WireForm::PocketPaw;
                 let name = names::name_in(form, &request, task_alias);
                 let outcome = match endpoint.dialects.check(form, head, &mut ctx, &mut request) {
-                    Ok(()) => endpoint.call(ctx.clone(), request, name, None).await,
+                    Ok(()) => {
+                        let sender = Sender::of(&head.extensions);
+                        endpoint.call(ctx.clone(), request, name, sender).await
+                    }
                     Err(error) => Err(error),
                 };
                 let response = match outcome {

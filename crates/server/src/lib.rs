@@ -30,6 +30,7 @@ mod server;
 mod card;
 mod context;
 mod endpoint;
+mod permits;
 
 pub mod dialects;
 

@@ -5,7 +5,6 @@ use http::{
     header::{ACCEPT, CONTENT_TYPE},
     request::Parts,
 };
-use nuncio_net::listen::Peer;
 use nuncio_protocol::{
     dialect::WireForm,
     error::Error,
@@ -17,7 +16,7 @@ use nuncio_protocol::{
 use crate::{
     body::Body,
     dialects::names,
-    endpoint::Endpoint,
+    endpoint::{Endpoint, Sender},
     respond,
     sse::{self, Encoder},
 };
@@ -50,8 +49,7 @@ pub(crate) async fn answer(
     };
     let operation = request.operation();
     let name = names::name_in(form, &request, rules.task_alias(&call));
-    let peer = head.extensions.get::<Peer>();
-    match endpoint.call(ctx, request, name, peer).await {
+    match endpoint.call(ctx, request, name, Sender::of(&head.extensions)).await {
         Ok((Outcome::Answer(answer), _)) if form == WireForm::V1Http => {
             respond::document(StatusCode::OK, media_type(&head.headers), answer.json())
         }

@@ -13,7 +13,7 @@ use hyper::{
     body::{Body as HttpBody, Incoming},
     service::Service,
 };
-use nuncio_net::listen::{Drain, Listener};
+use nuncio_net::listen::{Drain, Listener, told_to_stop};
 use nuncio_protocol::card::AgentCard;
 use nuncio_tasks::engine::Tasks;
 
@@ -207,29 +207,4 @@ fn ready(
     status: StatusCode,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>> {
     Box::pin(std::future::ready(Ok(respond::status(status))))
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-async fn told_to_stop() {
-    let interrupt = async {
-        // Without a handler there is nothing to wait for.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    #[cfg(unix)]
-    let terminate = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending().await,
-        }
-    };
-    #[cfg(not(unix))]
-    let terminate = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupt => {}
-        () = terminate => {}
-    }
 }

@@ -6,6 +6,8 @@
 
 use std::{
     collections::HashMap,
+    fmt,
+    pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -14,6 +16,7 @@ use std::{
 };
 
 use futures_util::StreamExt as _;
+use nuncio_auth::Identity;
 use nuncio_net::listen::{Drain, Peer};
 use nuncio_protocol::{
     error::{Error, ErrorKind},
@@ -79,9 +82,10 @@ impl Streams {
     /// Makes room for one more stream of a caller.
     pub(crate) fn admit(
         self: &Arc<Self>,
-        caller: &Caller,
+        identity: &Identity,
         peer: Option<&Peer>,
     ) -> Result<Place, Error> {
+        let caller = &identity.caller;
         let mut open = self.lock();
         let own = open.callers.get(caller).copied().unwrap_or(0);
         let limit = match caller {
@@ -101,7 +105,8 @@ impl Streams {
         let reader = Arc::new(Reader { caller: caller.clone(), peer: peer.cloned(), polled });
         open.readers.insert(number, Arc::clone(&reader));
         drop(open);
-        Ok(Place { streams: Arc::clone(self), number, reader })
+        let credential = identity.ends().then(|| Credential(Box::pin(identity.ended())));
+        Ok(Place { streams: Arc::clone(self), number, reader, credential })
     }
 
     /// Closes the connections of those who do not read, until the server has stopped.
@@ -144,6 +149,11 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
+fn credential_ended() -> Error {
+    let text = "the credential has ended; show another one and subscribe again";
+    Error::new(ErrorKind::Unauthenticated, text)
+}
+
 fn too_many(text: &str) -> Error {
     Error::new(ErrorKind::RateLimited, text).with_retry_after(Duration::from_secs(1))
 }
@@ -154,6 +164,26 @@ pub(crate) struct Place {
     streams: Arc<Streams>,
     number: u64,
     reader: Arc<Reader>,
+    /// If it does not last for ever.
+    credential: Option<Credential>,
+}
+
+/// Waits for the end of what a reader has shown to come in.
+struct Credential(Pin<Box<dyn Future<Output = ()> + Send>>);
+
+impl Credential {
+    async fn ended(credential: Option<&mut Self>) {
+        match credential {
+            Some(credential) => credential.0.as_mut().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credential")
+    }
 }
 
 impl Drop for Place {
@@ -181,7 +211,7 @@ impl Place {
 pub(crate) struct Following {
     place: Place,
     events: Events,
-    silent_until: std::pin::Pin<Box<Sleep>>,
+    silent_until: Pin<Box<Sleep>>,
     ended: bool,
 }
 
@@ -205,16 +235,18 @@ impl Following {
             return Next::End;
         }
         // Looked at first: a stream that always has something to say must end, too.
-        let is_draining = self.place.streams.drain.has_begun();
+        let Place { streams, credential, .. } = &mut self.place;
+        let is_draining = streams.drain.has_begun();
         let next = tokio::select! {
             biased;
             () = std::future::ready(()), if is_draining => Next::Draining,
+            () = Credential::ended(credential.as_mut()) => Next::Error(credential_ended()),
             event = self.events.next() => match event {
                 Some(Ok(event)) => Next::Event(event),
                 Some(Err(error)) => Next::Error(error),
                 None => Next::End,
             },
-            () = self.place.streams.drain.begun() => Next::Draining,
+            () = streams.drain.begun() => Next::Draining,
             () = &mut self.silent_until => Next::Silence,
         };
         match next {

@@ -1,7 +1,8 @@
-//! Tasks to measure with, and how figures are written.
+//! Tasks to measure with.
 
 use std::{fs, sync::Arc};
 
+pub(crate) use nuncio_bench::figures::{say, spread};
 use nuncio_protocol::{
     ids::{ArtifactId, ContextId, TaskId},
     message::{Message, Part},
@@ -103,15 +104,4 @@ pub(crate) fn resident() -> u64 {
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("Linux tells");
     let kib = line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok());
     kib.expect("Linux tells in KiB") * 1024
-}
-
-/// The middle of some figures, and the least and largest.
-pub(crate) fn spread(mut figures: Vec<f64>) -> (f64, f64, f64) {
-    figures.sort_by(f64::total_cmp);
-    (figures[figures.len() / 2], figures[0], figures[figures.len() - 1])
-}
-
-/// Says a figure and what it is to be.
-pub(crate) fn say(what: &str, figure: &str, goal: &str, met: bool) {
-    println!("{} {what}: {figure} (goal: {goal})", if met { "ok  " } else { "MISS" });
 }

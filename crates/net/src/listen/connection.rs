@@ -89,7 +89,10 @@ where
     pub(super) async fn serve(self: Arc<Self>, entered: Entered) {
         let Entered { tcp, address, permit, place } = entered;
         if let Some((stream, version, peer)) = self.open(tcp, address).await {
-            self.speak(stream, version, peer).await;
+            self.speak(stream, version, peer.clone()).await;
+            if peer.watch().phase() == Phase::Upgraded {
+                self.accompany(&peer).await;
+            }
         }
         drop((permit, place));
     }
@@ -125,7 +128,7 @@ where
         match version {
             HttpVersion::One => {
                 let connection = self.http1(peer.watch()).serve_connection(stream, service);
-                self.run(pin!(connection), &peer).await;
+                self.run(pin!(connection.with_upgrades()), &peer).await;
             }
             HttpVersion::Two => {
                 // From here on pings tell whether the peer is there.
@@ -179,6 +182,33 @@ where
             () = self.drain.cut_token().cancelled() => {
                 tracing::debug!(%address, "connection cut: the drain is over");
             }
+        }
+    }
+
+    /// Stays with a connection that was upgraded until its new owner drops it, so that it is
+    /// counted, and ends it under its owner when the drain is over, a peer's handle says so or
+    /// the peer takes nothing.
+    async fn accompany(&self, peer: &Peer) {
+        let (watch, address) = (peer.watch(), peer.address());
+        let mut clock: Pin<&mut Option<Sleep>> = pin!(None);
+        let outcome = poll_fn(|cx| {
+            let is_closed = watch.is_closed(cx.waker());
+            if watch.is_gone() {
+                return Poll::Ready(None);
+            }
+            if is_closed {
+                return Poll::Ready(Some("it was to be closed"));
+            }
+            poll_clock(clock.as_mut(), watch, cx).map(|()| Some("the peer was too slow"))
+        });
+        let reason = tokio::select! {
+            biased;
+            reason = outcome => reason,
+            () = self.drain.cut_token().cancelled() => Some("the drain is over"),
+        };
+        if let Some(reason) = reason {
+            tracing::debug!(%address, reason, "upgraded connection closed");
+            watch.end();
         }
     }
 
@@ -305,9 +335,9 @@ trait Graceful {
     fn end_gracefully(self: Pin<&mut Self>);
 }
 
-impl<I, S, B> Graceful for http1::Connection<I, S>
+impl<I, S, B> Graceful for http1::UpgradeableConnection<I, S>
 where
-    I: Read + Write + Unpin + 'static,
+    I: Read + Write + Unpin + Send + 'static,
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
     S::Future: Send + 'static,
     B: Body + Send + 'static,

@@ -5,13 +5,13 @@ use std::{
     future::{Ready, ready},
 };
 
-use futures_util::future::{Either as EitherFuture, FutureExt as _, Map};
-use http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use futures_util::future::{BoxFuture, Either as EitherFuture, FutureExt as _, Map};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use http_body::Body;
 use http_body_util::{Either, Empty};
-use hyper::{body::Incoming, service::Service};
+use hyper::{body::Incoming, service::Service, upgrade::OnUpgrade};
 
-use super::Peer;
+use super::{Peer, watch::Phase};
 
 /// Tells the service who calls, and keeps back what no service should have to judge.
 pub(super) struct Entrance<S> {
@@ -33,6 +33,10 @@ impl<S> Entrance<S> {
         if request.headers().len() > self.headers {
             return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
         }
+        // It would turn the connection into something else without saying into what.
+        if request.method() == Method::CONNECT {
+            return Some(StatusCode::METHOD_NOT_ALLOWED);
+        }
         // Two names for one host would let a request be judged by one and routed by the other.
         let authority = request.uri().authority();
         let mut hosts = request.headers().get_all(header::HOST).iter();
@@ -49,30 +53,111 @@ const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 type Answer<B> = Response<Either<B, Empty<<B as Body>::Data>>>;
 type Wrap<B> = fn(Result<Response<B>, Infallible>) -> Result<Answer<B>, Infallible>;
+type Answered<B> = Result<Answer<B>, Infallible>;
 
-fn wrap<B: Body>(answer: Result<Response<B>, Infallible>) -> Result<Answer<B>, Infallible> {
-    answer.map(|answer| answer.map(Either::Left))
+/// Passes an answer on to somebody who did not ask for an upgrade.
+fn wrap<B: Body>(answer: Result<Response<B>, Infallible>) -> Answered<B> {
+    answer.map(|answer| match answer.status() {
+        // To go on with HTTP after this would be to guess who speaks what.
+        StatusCode::SWITCHING_PROTOCOLS => refuse(StatusCode::INTERNAL_SERVER_ERROR, true),
+        _ => answer.map(Either::Left),
+    })
+}
+
+/// Passes an answer on to somebody who asked for an upgrade.
+///
+/// If it is no upgrade, a proxy in between may still take it for one, and let through what is
+/// then a request to us that it has not judged. So the connection ends with the answer.
+fn wrap_upgrade<B: Body>(answer: Response<B>, peer: &Peer) -> Answer<B> {
+    if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+        peer.watch().enter(Phase::Upgraded);
+        return answer.map(Either::Left);
+    }
+    let mut answer = answer.map(Either::Left);
+    answer.headers_mut().insert(header::CONNECTION, CLOSE);
+    answer
+}
+
+fn refuse<B: Body>(status: StatusCode, closes: bool) -> Answer<B> {
+    let mut response = Response::new(Either::Right(Empty::new()));
+    *response.status_mut() = status;
+    if closes {
+        response.headers_mut().insert(header::CONNECTION, CLOSE);
+    }
+    response
+}
+
+/// What a request wants besides an answer.
+enum Wish {
+    Nothing,
+    /// To speak something else on this connection, and it may.
+    Upgrade,
+    /// The same, but it may not: it has a body, or is not a GET of HTTP/1.1.
+    WrongUpgrade,
+}
+
+impl Wish {
+    fn of(request: &Request<Incoming>) -> Self {
+        let headers = request.headers();
+        let Some(protocol) = headers.get(header::UPGRADE) else { return Self::Nothing };
+        // Many clients offer HTTP/2 along with a request that they want answered.
+        if request.version() >= Version::HTTP_2 || protocol.as_bytes().eq_ignore_ascii_case(b"h2c")
+        {
+            return Self::Nothing;
+        }
+        let is_fit = request.version() == Version::HTTP_11
+            && request.method() == Method::GET
+            && !has_body(headers);
+        if is_fit { Self::Upgrade } else { Self::WrongUpgrade }
+    }
+}
+
+fn has_body(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::TRANSFER_ENCODING)
+        || headers.get(header::CONTENT_LENGTH).is_some_and(|length| length != "0")
 }
 
 impl<S, B> Service<Request<Incoming>> for Entrance<S>
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
-    B: Body,
+    S::Future: Send + 'static,
+    B: Body + 'static,
 {
     type Response = Answer<B>;
     type Error = Infallible;
-    type Future = EitherFuture<Map<S::Future, Wrap<B>>, Ready<Result<Self::Response, Infallible>>>;
+    type Future = EitherFuture<
+        Map<S::Future, Wrap<B>>,
+        EitherFuture<Ready<Answered<B>>, BoxFuture<'static, Answered<B>>>,
+    >;
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         if let Some(status) = self.refusal(&request) {
-            let mut response = Response::new(Either::Right(Empty::new()));
-            *response.status_mut() = status;
-            if request.version() < Version::HTTP_2 {
-                response.headers_mut().insert(header::CONNECTION, CLOSE);
-            }
-            return EitherFuture::Right(ready(Ok(response)));
+            let refused = refuse(status, request.version() < Version::HTTP_2);
+            return EitherFuture::Right(EitherFuture::Left(ready(Ok(refused))));
         }
         request.extensions_mut().insert(self.peer.clone());
-        EitherFuture::Left(self.service.call(request).map(wrap))
+        let wish = Wish::of(&request);
+        if !matches!(wish, Wish::Upgrade) {
+            request.extensions_mut().remove::<OnUpgrade>();
+        }
+        match wish {
+            Wish::Nothing => EitherFuture::Left(self.service.call(request).map(wrap)),
+            Wish::Upgrade => {
+                let (answer, peer) = (self.service.call(request), self.peer.clone());
+                let answer =
+                    answer.map(move |answer| answer.map(|answer| wrap_upgrade(answer, &peer)));
+                EitherFuture::Right(EitherFuture::Right(answer.boxed()))
+            }
+            Wish::WrongUpgrade => {
+                let answer = self.service.call(request).map(wrap);
+                let answer = answer.map(|answer| {
+                    answer.map(|mut answer| {
+                        answer.headers_mut().insert(header::CONNECTION, CLOSE);
+                        answer
+                    })
+                });
+                EitherFuture::Right(EitherFuture::Right(answer.boxed()))
+            }
+        }
     }
 }

@@ -16,7 +16,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::{
     framing::{Ambiguous, Framing},
-    watch::{Phase, Watch},
+    watch::{Phase, Side, Watch},
 };
 
 /// A socket that notes when its peer takes nothing. Below TLS, where bytes are those that
@@ -113,6 +113,27 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// Looks whether the connection was ended under whoever took it over by an upgrade.
+    fn check(&mut self, side: Side, cx: &Context<'_>) -> io::Result<()> {
+        if self.watch.phase() != Phase::Upgraded {
+            return Ok(());
+        }
+        // These are no requests any more.
+        self.framing.turn_off();
+        if self.watch.is_ended(side, cx.waker()) {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.watch.leave();
+    }
+}
+
 impl Transport {
     fn poll_read(
         &mut self,
@@ -133,6 +154,7 @@ impl AsyncRead for Stream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
+        this.check(Side::Read, cx)?;
         let before = buffer.filled().len();
         let kept = &this.kept[usize::from(this.kept_from)..usize::from(this.kept_to)];
         let taken = kept.len().min(buffer.remaining());
@@ -161,6 +183,7 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.check(Side::Write, cx)?;
         match &mut self.transport {
             Transport::Plain(socket) => Pin::new(socket).poll_write(cx, buffer),
             Transport::Tls(stream) => Pin::new(stream).poll_write(cx, buffer),
@@ -172,6 +195,7 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.check(Side::Write, cx)?;
         match &mut self.transport {
             Transport::Plain(socket) => Pin::new(socket).poll_write_vectored(cx, buffers),
             Transport::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),
@@ -186,6 +210,7 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.check(Side::Write, cx)?;
         match &mut self.transport {
             Transport::Plain(socket) => Pin::new(socket).poll_flush(cx),
             Transport::Tls(stream) => Pin::new(stream).poll_flush(cx),
@@ -193,6 +218,7 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.check(Side::Write, cx)?;
         if self.lingered.is_none() {
             ready!(match &mut self.transport {
                 Transport::Plain(socket) => Pin::new(socket).poll_shutdown(cx),

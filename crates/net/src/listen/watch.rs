@@ -19,7 +19,9 @@ use super::Limits;
 /// The clocks of one connection.
 ///
 /// Everything but [`close`](Self::close) happens in the connection's own task, so relaxed
-/// atomics are enough, and one timer serves all clocks.
+/// atomics are enough, and one timer serves all clocks. A connection that has been upgraded
+/// belongs to whoever took it over: what happens to its bytes wakes the connection's task, and
+/// the end that the task puts to it wakes those who wait for bytes.
 #[derive(Debug)]
 pub(super) struct Watch {
     opened: Instant,
@@ -35,6 +37,18 @@ pub(super) struct Watch {
     refused: AtomicU32,
     is_closed: AtomicBool,
     waker: AtomicWaker,
+    /// Whether the bytes of an upgraded connection have been dropped, and whether they end.
+    is_gone: AtomicBool,
+    is_ended: AtomicBool,
+    reader: AtomicWaker,
+    writer: AtomicWaker,
+}
+
+/// One direction of an upgraded connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Side {
+    Read,
+    Write,
 }
 
 /// Where a connection is between two requests. HTTP/2 is always busy: it has its pings.
@@ -50,12 +64,14 @@ pub(super) enum Phase {
     Head,
     /// Our side is closed, the peer is still sending.
     Leaving,
+    /// It does not speak HTTP any more.
+    Upgraded,
 }
 
 /// How long a peer has to notice that we are leaving.
 const LINGER: Duration = Duration::from_secs(2);
 
-const PHASE_BITS: u32 = 2;
+const PHASE_BITS: u32 = 3;
 
 impl Watch {
     pub(super) fn new(limits: &Limits) -> Self {
@@ -70,6 +86,10 @@ impl Watch {
             refused: AtomicU32::new(u32::MAX),
             is_closed: AtomicBool::new(false),
             waker: AtomicWaker::new(),
+            is_gone: AtomicBool::new(false),
+            is_ended: AtomicBool::new(false),
+            reader: AtomicWaker::new(),
+            writer: AtomicWaker::new(),
         }
     }
 
@@ -95,6 +115,9 @@ impl Watch {
             self.stalled.store(0, Relaxed);
         } else if self.stalled.load(Relaxed) == 0 {
             self.stalled.store(self.milliseconds() + 1, Relaxed);
+            if self.phase() == Phase::Upgraded {
+                self.waker.wake();
+            }
         }
     }
 
@@ -114,7 +137,7 @@ impl Watch {
             self.opened.checked_add(Duration::from_millis(since))?.checked_add(limit)
         };
         let of_phase = match self.phase_since() {
-            (Phase::Busy, _) => None,
+            (Phase::Busy | Phase::Upgraded, _) => None,
             (Phase::Idle, since) => after(since, self.idle),
             (Phase::Head, since) => after(since, self.header_timeout),
             (Phase::Leaving, since) => after(since, LINGER),
@@ -141,13 +164,45 @@ impl Watch {
         self.is_closed.load(Relaxed)
     }
 
+    /// Notes that the bytes of the connection have been dropped.
+    pub(super) fn leave(&self) {
+        self.is_gone.store(true, Relaxed);
+        if self.phase() == Phase::Upgraded {
+            self.waker.wake();
+        }
+    }
+
+    /// Returns whether the bytes have been dropped. Whoever asked
+    /// [`is_closed`](Self::is_closed) before is woken when they are.
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_gone.load(Relaxed)
+    }
+
+    /// Ends an upgraded connection under whoever has it.
+    pub(super) fn end(&self) {
+        self.is_ended.store(true, Relaxed);
+        self.reader.wake();
+        self.writer.wake();
+    }
+
+    /// Returns whether an upgraded connection has been ended, and wakes the task if it is
+    /// later.
+    pub(super) fn is_ended(&self, side: Side, waker: &Waker) -> bool {
+        match side {
+            Side::Read => self.reader.register(waker),
+            Side::Write => self.writer.register(waker),
+        }
+        self.is_ended.load(Relaxed)
+    }
+
     fn phase_since(&self) -> (Phase, u64) {
         let packed = self.phase.load(Relaxed);
         let phase = match packed & ((1 << PHASE_BITS) - 1) {
             0 => Phase::Busy,
             1 => Phase::Idle,
             2 => Phase::Head,
-            _ => Phase::Leaving,
+            3 => Phase::Leaving,
+            _ => Phase::Upgraded,
         };
         (phase, packed >> PHASE_BITS)
     }
@@ -205,7 +260,7 @@ impl Future for HeadSleep {
 impl Drop for HeadSleep {
     fn drop(&mut self) {
         // Hyper also drops it when it gives up.
-        if self.0.phase() != Phase::Leaving {
+        if !matches!(self.0.phase(), Phase::Leaving | Phase::Upgraded) {
             self.0.enter(Phase::Busy);
         }
     }

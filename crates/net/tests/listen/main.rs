@@ -9,3 +9,4 @@ mod places;
 mod reference;
 mod support;
 mod tls;
+mod upgrade;

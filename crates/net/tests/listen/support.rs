@@ -10,6 +10,7 @@ use hyper::{
     body::{Frame, Incoming},
     client::conn::{http1, http2},
     service::Service,
+    upgrade::Upgraded,
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use nuncio_net::listen::{
@@ -109,6 +110,20 @@ impl Script {
                 self.gate.acquire().await.expect("nobody closes it").forget();
                 text("waited")
             }
+            "/upgrade" => upgrade(request, echo),
+            "/upgrade/endless" => upgrade(request, flood),
+            "/upgrade/never" => switching(),
+            "/upgrade/drop" => upgrade(request, |_| Box::pin(std::future::ready(()))),
+            "/upgrade/close" => {
+                let answer = upgrade(request, echo);
+                let gate = Arc::clone(&self.gate);
+                tokio::spawn(async move {
+                    // Closed once the test says so.
+                    gate.acquire().await.expect("nobody closes it").forget();
+                    peer.close();
+                });
+                answer
+            }
             "/panic" => panic!("this is what the test asked for"),
             "/peer" => {
                 let certificate = peer.certificate().map(|certificate| {
@@ -143,6 +158,44 @@ impl Script {
             path => text(path.to_owned()),
         }
     }
+}
+
+type Taken = TokioIo<Upgraded>;
+type Using = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Agrees to speak something else, and hands the connection to whoever speaks it.
+fn upgrade(request: Request<Incoming>, speak: fn(Taken) -> Using) -> Response<Body> {
+    let upgraded = hyper::upgrade::on(request);
+    tokio::spawn(async move {
+        if let Ok(upgraded) = upgraded.await {
+            speak(TokioIo::new(upgraded)).await;
+        }
+    });
+    switching()
+}
+
+fn switching() -> Response<Body> {
+    let mut response = text("");
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let headers = response.headers_mut();
+    headers.insert("connection", "upgrade".parse().expect("a value"));
+    headers.insert("upgrade", "echo".parse().expect("a value"));
+    response
+}
+
+fn echo(mut taken: Taken) -> Using {
+    Box::pin(async move {
+        let mut buffer = [0; 1024];
+        while let Ok(count @ 1..) = taken.read(&mut buffer).await {
+            if taken.write_all(&buffer[..count]).await.is_err() {
+                break;
+            }
+        }
+    })
+}
+
+fn flood(mut taken: Taken) -> Using {
+    Box::pin(async move { while taken.write_all(&[b'x'; 16 * 1024]).await.is_ok() {} })
 }
 
 fn text(text: impl Into<Bytes>) -> Response<Body> {

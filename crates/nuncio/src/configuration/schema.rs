@@ -165,6 +165,37 @@ mod tests {
         assert!(PAGE.contains(tables.trim()), "its tables are made by: {command}");
     }
 
+    #[track_caller]
+    fn check(yaml: &str, expected: bool) {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let document: Value = serde_saphyr::from_str(yaml).unwrap();
+        let problems: Vec<_> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
+        assert_eq!(problems.is_empty(), expected, "{problems:?}\n{yaml}");
+    }
+
+    #[test]
+    fn the_schema_says_what_the_reader_says() {
+        check(include_str!("../../../../examples/nuncio.yaml"), true);
+        check("{}", true);
+        check("listen: ${LISTEN}", true);
+        for wrong in [
+            "listne: 127.0.0.1:1",
+            "listen: nonsense",
+            "limits: {drain: 30}",
+            "limits: {agents: 0}",
+            "limits: {request_body: 10MB}",
+            "agents: [{kind: echo}]",
+            "agents: [{name: a, kind: echo, trust: 9}]",
+            "agents: [{name: a, kind: echo, credential: {token: x}}]",
+            "rules: [{effect: maybe, caller: a, target: b}]",
+            "rules: [{effect: deny, caller: a, target: b, operations: [Send]}]",
+            "database: mysql://h",
+        ] {
+            check(wrong, false);
+            assert!(super::super::read(wrong, &[].into()).is_err(), "{wrong}");
+        }
+    }
+
     #[test]
     fn every_key_is_explained() {
         let schema = schema();

@@ -3,9 +3,10 @@
 mod commands;
 mod errors;
 mod help;
+mod hub_file;
 mod readme;
 mod secrets;
 mod snapshots;
 mod streams;
-mod support;
+pub(crate) mod support;
 mod terminal;

@@ -2,5 +2,7 @@
 
 mod cli;
 mod doctor;
+mod hub;
 mod mock;
 mod program;
+mod reload;

@@ -5,6 +5,7 @@ mod cards;
 mod floods;
 mod keys;
 mod operations;
+mod pairs;
 mod streams;
 mod support;
 mod wire;

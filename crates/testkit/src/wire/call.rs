@@ -221,17 +221,21 @@ impl Events {
             }),
             Kind::Frames { frames, binding, version } => {
                 let frame = frames.next().await?;
-                let read = match binding {
-                    Binding::JsonRpc => {
-                        let document: serde_json::Value =
-                            serde_json::from_str(&frame.data).expect("JSON");
-                        assert_eq!(document["id"], "s", "{document}");
-                        if document["error"].is_object() {
-                            return Some(Err(Refused::json_rpc_document(*version, 200, &document)));
-                        }
-                        json_rpc(*version).read_frame(&frame.data)
+                let document: serde_json::Value = serde_json::from_str(&frame.data).expect("JSON");
+                let read = if *binding == Binding::JsonRpc {
+                    assert_eq!(document["id"], "s", "{document}");
+                    if document["error"].is_object() {
+                        return Some(Err(Refused::json_rpc_document(*version, 200, &document)));
                     }
-                    _ => http_form(*version).read_frame(&frame.data),
+                    json_rpc(*version).read_frame(&frame.data)
+                } else {
+                    let is_error = document["error"].is_object() || document["code"].is_i64();
+                    match http_form(*version).read_frame(&frame.data) {
+                        Err(error) if is_error => {
+                            return Some(Err(Refused::frame(error, &frame.data)));
+                        }
+                        read => read,
+                    }
                 };
                 let response = read.unwrap_or_else(|error| panic!("{error}: {}", frame.data));
                 Some(Ok(Event { seq: frame.id, response }))

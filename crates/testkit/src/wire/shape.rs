@@ -72,6 +72,17 @@ impl Refused {
         }
     }
 
+    /// Takes an error that ended a stream over HTTP+JSON.
+    pub(super) fn frame(error: Error, text: &str) -> Self {
+        let code = error.kind().http_status(nuncio_protocol::error::ErrorTable::default());
+        Self {
+            code: code.into(),
+            status: 200,
+            error,
+            bytes: Bytes::copy_from_slice(text.as_bytes()),
+        }
+    }
+
     /// Reads the status that ended a call over gRPC.
     pub(super) fn grpc(status: &tonic::Status) -> Self {
         let bytes = Bytes::copy_from_slice(status.details());

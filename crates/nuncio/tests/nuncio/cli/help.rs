@@ -19,6 +19,8 @@ fn every_client_command_has_examples() {
         &["chat"],
         &["auth", "login"],
         &["config", "show"],
+        &["config", "check"],
+        &["config", "import"],
         &["completion"],
         &["man"],
     ] {

@@ -1,0 +1,237 @@
+//! From a configuration to a hub that answers.
+
+use std::{net::SocketAddr, time::Duration};
+
+use anyhow::{Context as _, bail};
+use ipnet::IpNet;
+use nuncio::{
+    configuration::{self, Configuration, Dialect, Layers, Loaded},
+    telemetry::Telemetry,
+};
+use nuncio_auth::{Gatekeeper, JwtIssuer, rules};
+use nuncio_hub::{
+    Directory, Hub, Login,
+    directory::{self, Liveness},
+    hub::{Facades, Parts, Settings},
+    serve,
+};
+use nuncio_net::{
+    Client, Guard, Policy,
+    egress::{Errand, Purpose},
+    listen::{self, ClientAuth, Listener, Tls, told_to_stop},
+};
+use nuncio_protocol::ids::Organisation;
+use tokio::net::lookup_host;
+
+use super::{Kept, agents, keys, notice, open_store, reload::Reload};
+use crate::data::Data;
+
+pub(super) async fn start(
+    layers: &Layers,
+    loaded: Loaded,
+    telemetry: &Telemetry,
+) -> anyhow::Result<()> {
+    let configuration = &loaded.configuration;
+    check_reach(configuration)?;
+    let data = Data::of_hub(configuration.data_dir.as_deref())?;
+    let kept = open_store(&loaded, &data).await?;
+    let listener = bind(configuration).await?;
+    let address = listener.local_addr();
+    let hub = assemble(configuration, &data, &kept, address).await?;
+    let key = keys::administrator(&hub, configuration, &data).await?;
+    agents::configure(&hub.directory, configuration).await?;
+    notice::leave(&hub, address, &key)?;
+    let login = Login {
+        name: keys::ADMINISTRATOR.to_owned(),
+        organisation: hub.settings.organisation.clone(),
+        is_administrator: true,
+    };
+    notice::say(&hub, address, &key, &hub.login_link(login)?);
+
+    let patience = configuration.limits.drain.get();
+    let signals = tokio::spawn(stop_when_told(hub.clone(), patience));
+    let reload = Reload::new(layers.clone(), &loaded, hub.clone())?;
+    tokio::select! {
+        () = serve::serve(hub.clone(), listener) => {}
+        never = reload.run(telemetry) => match never {},
+    }
+    signals.abort();
+    kept.close().await;
+    Ok(())
+}
+
+/// Nobody may come in from elsewhere without proving who they are.
+fn check_reach(configuration: &Configuration) -> anyhow::Result<()> {
+    if configuration.authentication.open && !configuration.listen.is_loopback() {
+        bail!(
+            "{} can be reached from elsewhere, so callers must prove who they are: leave out \
+             --open, or listen at 127.0.0.1",
+            configuration.listen
+        );
+    }
+    Ok(())
+}
+
+async fn bind(configuration: &Configuration) -> anyhow::Result<Listener> {
+    let listen = &configuration.listen;
+    let text = listen.to_string();
+    let address = lookup_host(&text)
+        .await
+        .with_context(|| format!("listen at {text}"))?
+        .next()
+        .with_context(|| format!("listen at {text}: the name has no address"))?;
+    let mut limits = listen::Limits::default();
+    limits.connections = usize::try_from(configuration.limits.connections.get())?;
+    limits.header_timeout = configuration.limits.header_timeout.get();
+    let listener = Listener::bind(address).await.with_context(|| format!("listen at {text}"))?;
+    let listener = listener.limits(limits);
+    let Some(files) = &configuration.tls else { return Ok(listener) };
+    let mut tls = Tls::from_files(&files.certificate, &files.key)?;
+    if let Some(roots) = &files.client_ca {
+        let pem = std::fs::read(roots).with_context(|| format!("read {}", roots.display()))?;
+        tls = tls.client_roots(&pem, ClientAuth::Optional)?;
+    }
+    Ok(listener.tls(tls))
+}
+
+async fn assemble(
+    configuration: &Configuration,
+    data: &Data,
+    kept: &Kept,
+    address: SocketAddr,
+) -> anyhow::Result<Hub> {
+    let organisation = Organisation::parse(&configuration.organisation)?;
+    let mut options = directory::Options::default();
+    options.settings = rule_settings(configuration);
+    options.liveness = liveness(configuration);
+    options.hold_cards = configuration.hold_cards;
+    let directory = Directory::open(kept.hub(), options).await?;
+    let guard = Guard::new(policy(configuration, address));
+    let gatekeeper = gatekeeper(configuration, &directory, &guard)?;
+    let url = public_url(configuration, address);
+    let minter = keys::minter(data, &url)?;
+    let mut settings = Settings::new(organisation, url);
+    settings.is_open = configuration.authentication.open;
+    settings.facades = Facades {
+        molecule: configuration.dialects.contains(&Dialect::Molecule),
+        opportunity: configuration.dialects.contains(&Dialect::Opportunity),
+    };
+    settings.bodies.bytes = configuration.limits.request_body.get();
+    settings.hosts.clone_from(&configuration.hosts);
+    settings.limits.calls_per_minute = configuration.limits.calls_per_minute;
+    settings.limits.unauthenticated_per_minute =
+        configuration.limits.unauthenticated_calls_per_minute;
+    settings.limits.streams = configuration.limits.streams_per_caller;
+    Ok(Hub::new(Parts::new(directory, gatekeeper, guard, minter, settings)))
+}
+
+pub(super) fn rule_settings(configuration: &Configuration) -> rules::Settings {
+    rules::Settings {
+        hierarchy: match configuration.hierarchy {
+            configuration::Hierarchy::Strict => rules::Hierarchy::Strict,
+            configuration::Hierarchy::Lineage => rules::Hierarchy::Lineage,
+        },
+        root_siblings: configuration.root_siblings,
+    }
+}
+
+fn liveness(configuration: &Configuration) -> Liveness {
+    let limits = &configuration.limits;
+    let mut liveness = Liveness::default();
+    liveness.beat = limits.heartbeat.get();
+    liveness.offline = limits.offline.get();
+    liveness.sweep = limits.sweep.get();
+    liveness.probe = limits.probe.get();
+    liveness
+}
+
+/// What the hub may reach. Addresses that are not public are open only where the file says so,
+/// and on this machine if the hub itself listens nowhere else.
+fn policy(configuration: &Configuration, address: SocketAddr) -> Policy {
+    let mut policy = Policy::default().forbid_listener(address);
+    let mut open = |policy: Policy, range: IpNet| {
+        policy.open(Purpose::Agent, range).open(Purpose::Card, range)
+    };
+    let plain = |policy: Policy| {
+        let policy = policy.allow_http(Errand::administrator(Purpose::Agent));
+        policy.allow_http(Errand::administrator(Purpose::Card))
+    };
+    if address.ip().is_loopback() {
+        for range in ["127.0.0.0/8", "::1/128"] {
+            policy = open(policy, range.parse().expect("a range"));
+        }
+        policy = plain(policy);
+    }
+    for agent in &configuration.agents {
+        for range in &agent.allow_private {
+            policy = open(policy, range.0);
+        }
+        if agent.allow_http {
+            policy = plain(policy);
+        }
+    }
+    policy
+}
+
+fn gatekeeper(
+    configuration: &Configuration,
+    directory: &Directory,
+    guard: &Guard,
+) -> anyhow::Result<Gatekeeper> {
+    let authentication = &configuration.authentication;
+    let mut gatekeeper = Gatekeeper::builder().api_keys(directory.clone());
+    for issuer in &authentication.issuers {
+        gatekeeper = gatekeeper.jwt(jwt(issuer, guard)?);
+    }
+    if authentication.open {
+        gatekeeper = gatekeeper.open_to_loopback();
+    }
+    Ok(gatekeeper.build()?)
+}
+
+fn jwt(issuer: &configuration::Issuer, guard: &Guard) -> anyhow::Result<JwtIssuer> {
+    let client = Client::new(guard.clone());
+    let name = issuer.issuer.as_str();
+    let (first, others) = issuer.audience.split_first().context("an issuer needs an audience")?;
+    let mut jwt = JwtIssuer::with_key_url(name, first, &client, issuer.jwks_url.as_str())?;
+    for audience in others {
+        jwt = jwt.audience(audience);
+    }
+    jwt = jwt.lifetime(issuer.lifetime.get()).prefix(&issuer.prefix);
+    if let Some(typ) = &issuer.typ {
+        jwt = jwt.typ(typ);
+    }
+    if let Some(claim) = &issuer.agents_by_claim {
+        jwt = jwt.agents_by_claim(claim);
+    }
+    if let Some(prefix) = &issuer.agents_by_prefix {
+        jwt = jwt.agents_by_prefix(prefix);
+    }
+    if let Some(claim) = &issuer.organisation_claim {
+        jwt = jwt.organisation_claim(claim);
+    }
+    if let Some(url) = &issuer.discovery_url {
+        jwt = jwt.discovery(url.as_str());
+    }
+    Ok(jwt)
+}
+
+/// Returns the URL that callers are told: never what a request claims.
+fn public_url(configuration: &Configuration, address: SocketAddr) -> String {
+    match &configuration.public_url {
+        Some(url) => url.as_str().to_owned(),
+        None => {
+            let scheme = if configuration.tls.is_some() { "https" } else { "http" };
+            format!("{scheme}://{address}")
+        }
+    }
+}
+
+async fn stop_when_told(hub: Hub, patience: Duration) {
+    told_to_stop().await;
+    tracing::info!("stopping");
+    hub.drain.begin(patience);
+    told_to_stop().await;
+    tracing::info!("stopping at once");
+    hub.drain.begin(Duration::ZERO);
+}

@@ -1,0 +1,221 @@
+//! `nuncio up` and the commands that ask it, from outside.
+
+use std::{path::PathBuf, process::Command};
+
+use nuncio_testkit::program::Program;
+
+use crate::cli::support::{Came, User, came_of, serve};
+
+/// A user who has started a hub.
+struct Owner {
+    user: User,
+    hub: Program,
+}
+
+impl Owner {
+    fn new(arguments: &[&str]) -> Self {
+        let user = User::new();
+        let hub = start(&user, arguments);
+        Self { user, hub }
+    }
+
+    /// Starts the hub again, on the same data.
+    fn restart(self) -> Self {
+        let Self { user, hub } = self;
+        drop(hub);
+        let hub = start(&user, &[]);
+        Self { user, hub }
+    }
+
+    fn run(&self, words: &[&str]) -> Came {
+        self.user.run(words)
+    }
+
+    #[track_caller]
+    fn did(&self, words: &[&str]) -> String {
+        let came = self.run(words);
+        assert_eq!(came.code, 0, "{words:?}: {}", came.err);
+        came.out
+    }
+
+    /// Runs a command as somebody else, by their key.
+    fn run_as(&self, key: &str, words: &[&str]) -> Came {
+        let mut command = self.user.command(words);
+        command.env("NUNCIO_KEY", key);
+        came_of(command, "")
+    }
+
+    /// Asks the hub itself.
+    fn ask(&self, key: Option<&str>, path: &str) -> (String, String) {
+        let headers = key.map(|key| format!("authorization: Bearer {key}\r\n")).unwrap_or_default();
+        self.hub.send("GET", path, &headers, "")
+    }
+
+    fn key_file(&self) -> PathBuf {
+        self.user.home().join(".local/share/nuncio/hub/admin.key")
+    }
+}
+
+fn start(user: &User, arguments: &[&str]) -> Program {
+    let mut command: Command = user.command(&["up", "--port", "0"]);
+    command.args(arguments);
+    Program::start(&mut command)
+}
+
+#[test]
+fn the_first_start_makes_a_key_that_the_commands_find() {
+    let owner = Owner::new(&[]);
+    assert!(owner.did(&["agents"]).starts_with("NAME"));
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = std::fs::metadata(owner.key_file()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    // Nobody else comes in: neither without a key, nor with a wrong one, nor by a claim.
+    let (head, _) = owner.ask(None, "/api/v1/agents");
+    assert!(head.starts_with("HTTP/1.1 401"), "{head}");
+    let (head, _) = owner.hub.send("GET", "/api/v1/agents", "x-workspace-id: admin\r\n", "");
+    assert!(head.starts_with("HTTP/1.1 401"), "{head}");
+    let (head, _) = owner.ask(None, "/healthz");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+}
+
+#[test]
+fn agents_are_added_by_their_address_placed_shown_and_removed() {
+    let owner = Owner::new(&[]);
+    let (_agent, url) = serve(&["--name", "echo", "--in-memory"]);
+    owner.did(&["agents", "add", "--name", "lead"]);
+    let shown = owner.did(&["agents", "add", &url, "--parent", "lead"]);
+    assert!(shown.starts_with("Name: echo\n"), "{shown}");
+    assert!(shown.contains("Parent: lead\n"), "{shown}");
+    let listed = owner.did(&["agents", "--skill", "echo"]);
+    assert!(listed.contains("echo") && !listed.contains("lead  "), "{listed}");
+
+    let twice = owner.run(&["agents", "add", "--name", "ech0"]);
+    assert_eq!(twice.code, 1);
+    assert!(twice.err.contains("looks like `echo`"), "{}", twice.err);
+    let cycle = owner.run(&["agents", "move", "lead", "--parent", "echo"]);
+    assert_eq!(cycle.code, 1, "{}", cycle.err);
+
+    let refused = owner.run(&["agents", "remove", "lead"]);
+    assert!(refused.err.contains("1 agents stand below it"), "{}", refused.err);
+    owner.did(&["agents", "remove", "lead", "--below", "lift"]);
+    assert!(!owner.did(&["agents", "show", "echo"]).contains("Parent"));
+}
+
+#[test]
+fn the_directory_keys_and_rules_are_as_acknowledged_after_a_kill() {
+    let owner = Owner::new(&[]);
+    owner.did(&["agents", "add", "--name", "lead"]);
+    owner.did(&["agents", "add", "--name", "writer", "--parent", "lead"]);
+    owner.did(&["agents", "add", "--name", "stranger"]);
+    owner.did(&["rules", "put", "r1", "allow", "stranger", "writer", "--note", "an exception"]);
+    let viewer = owner.did(&["token", "user", "vera", "--viewer"]);
+    let revoked = owner.did(&["token", "user", "rick"]);
+    let revoked_id = revoked.split('_').nth(1).unwrap().to_owned();
+    owner.did(&["token", "revoke", &revoked_id]);
+
+    let owner = owner.restart();
+    assert!(owner.did(&["agents", "show", "writer"]).contains("Parent: lead\n"));
+    let explained = owner.did(&["policy", "explain", "stranger", "writer"]);
+    assert!(explained.contains("Rule: r1\n"), "{explained}");
+    assert_eq!(owner.run_as(viewer.trim(), &["agents"]).code, 0);
+    let denied = owner.run_as(viewer.trim(), &["agents", "add", "--name", "x"]);
+    assert_eq!(denied.code, 4, "{}", denied.err);
+    assert_eq!(owner.run_as(revoked.trim(), &["agents"]).code, 4);
+}
+
+#[test]
+fn policy_explain_says_why() {
+    let owner = Owner::new(&[]);
+    owner.did(&["agents", "add", "--name", "lead"]);
+    owner.did(&["agents", "add", "--name", "writer", "--parent", "lead"]);
+    owner.did(&["agents", "add", "--name", "other"]);
+    let may = owner.did(&["policy", "explain", "lead", "writer"]);
+    assert!(may.starts_with("Decision: allowed: the caller is the parent of the target"), "{may}");
+    let may_not = owner.did(&["policy", "explain", "other", "writer"]);
+    assert!(may_not.starts_with("Decision: denied"), "{may_not}");
+    let json = owner.did(&["policy", "explain", "other", "writer", "-o", "json"]);
+    assert!(json.starts_with(r#"{"allowed":false,"#), "{json}");
+}
+
+#[test]
+fn an_agent_enrols_beats_and_finds_its_peers() {
+    let owner = Owner::new(&[]);
+    owner.did(&["agents", "add", "--name", "lead"]);
+    let enrolment = owner.did(&["token", "enrol", "--parent", "lead"]);
+    let card = r#"{"name":"Writer","description":"d","version":"1","supportedInterfaces":[{"url":"http://127.0.0.1:1/","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"skills":[],"defaultInputModes":[],"defaultOutputModes":[]}"#;
+    let body = format!(r#"{{"card":{card}}}"#);
+    let bearer = |key: &str| format!("authorization: Bearer {}\r\n", key.trim());
+    let (head, answer) = owner.hub.send("POST", "/api/v1/register", &bearer(&enrolment), &body);
+    assert!(head.starts_with("HTTP/1.1 201"), "{head}{answer}");
+    let token = answer.split(r#""token":""#).nth(1).unwrap().split('"').next().unwrap().to_owned();
+
+    let (head, answer) =
+        owner.hub.send("POST", "/api/v1/agents/writer/heartbeat", &bearer(&token), r#"{"current_task":"a poem"}"#);
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}{answer}");
+    assert!(owner.did(&["agents"]).contains("a poem"));
+    let (head, answer) = owner.ask(Some(&token), "/api/v1/agents/writer/peers");
+    assert!(head.starts_with("HTTP/1.1 200") && answer.contains(r#""name":"lead""#), "{answer}");
+    // The token for newcomers was good once.
+    let (head, _) = owner.hub.send("POST", "/api/v1/register", &bearer(&enrolment), &body);
+    assert!(head.starts_with("HTTP/1.1 401") || head.starts_with("HTTP/1.1 403"), "{head}");
+}
+
+#[test]
+fn a_configuration_file_brings_agents_and_rules_and_is_read_again() {
+    let user = User::new();
+    user.write(
+        "nuncio.yaml",
+        "agents:\n  - {name: lead, url: 'https://lead.example', heartbeat: true}\n  \
+         - {name: writer, url: 'https://writer.example', parent: lead, heartbeat: true}\n",
+    );
+    let hub = start(&user, &[]);
+    let owner = Owner { user, hub };
+    assert!(owner.did(&["agents", "show", "writer"]).contains("Parent: lead\n"));
+
+    owner.user.write(
+        "nuncio.yaml",
+        "agents:\n  - {name: lead, url: 'https://lead.example', heartbeat: true}\n  \
+         - {name: editor, url: 'https://editor.example', parent: lead, heartbeat: true}\n\
+         rules:\n  - {effect: deny, caller: editor, target: lead}\n",
+    );
+    // The file is looked at every second.
+    while owner.run(&["agents", "show", "editor"]).code != 0 {}
+    while owner.run(&["agents", "show", "writer"]).code == 0 {}
+    loop {
+        let explained = owner.did(&["policy", "explain", "editor", "lead"]);
+        if explained.contains("Decision: denied") {
+            break;
+        }
+    }
+}
+
+#[test]
+fn nobody_from_elsewhere_is_let_in_unproved() {
+    let user = User::new();
+    let came = user.run(&["up", "--host", "0.0.0.0", "--port", "0", "--open"]);
+    assert_ne!(came.code, 0);
+    assert!(came.err.contains("--open") || came.err.contains("open"), "{}", came.err);
+}
+
+#[test]
+fn an_open_hub_says_so_and_needs_no_key() {
+    let user = User::new();
+    let hub = start(&user, &["--open", "--in-memory"]);
+    let (head, _) = hub.send("GET", "/api/v1/agents", "", "");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+}
+
+#[test]
+fn events_can_be_followed_from_the_first() {
+    let owner = Owner::new(&[]);
+    owner.did(&["agents", "add", "--name", "lead"]);
+    owner.did(&["agents", "remove", "lead"]);
+    let (head, answer) = owner.ask(Some(&key(&owner)), "/api/v1/events?after=0");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert!(answer.contains("WORKSPACE_PROVISIONING") && answer.contains("WORKSPACE_REMOVED"), "{answer}");
+}
+
+fn key(owner: &Owner) -> String {
+    std::fs::read_to_string(owner.key_file()).unwrap().trim().to_owned()
+}
