@@ -4,7 +4,7 @@ mod agents;
 mod cards;
 mod epoch;
 mod keys;
-mod register;
+pub(super) mod register;
 mod rules;
 
 use axum::{

@@ -130,18 +130,18 @@ enum NetworkWord {
 /// Where an agent is, and the token that opens it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Discovered {
-    id: AgentId,
-    name: AgentName,
-    status: Status,
-    delivery: Delivery,
-    url: String,
+    pub(crate) id: AgentId,
+    pub(crate) name: AgentName,
+    pub(crate) status: Status,
+    pub(crate) delivery: Delivery,
+    pub(crate) url: String,
     /// Whether the agent that was asked for is gone, and this one stands in for it.
-    forwarded: bool,
+    pub(crate) forwarded: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
+    pub(crate) token: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    expires: Option<Timestamp>,
-    epoch: u64,
+    pub(crate) expires: Option<Timestamp>,
+    pub(crate) epoch: u64,
 }
 
 pub(crate) async fn discover(
