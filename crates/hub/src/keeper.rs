@@ -14,6 +14,7 @@ pub(crate) async fn keep(hub: &Hub) {
             every(liveness.sweep, "sweep", || sweep(hub)),
             every(liveness.refresh, "refresh", || refresh(hub)),
             probe::run(hub),
+            tidy(hub),
         )
     };
     tokio::select! {
@@ -41,6 +42,14 @@ where
                 tracing::error!(error = &error as &dyn std::error::Error, what, "trying on");
             }
         }
+    }
+}
+
+/// Forgets callers who have not called for a while.
+async fn tidy(hub: &Hub) {
+    let mut ticks = interval(Duration::from_secs(60));
+    loop {
+        hub.meter.tidy(ticks.tick().await);
     }
 }
 

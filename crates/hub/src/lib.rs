@@ -3,9 +3,11 @@
 pub mod http;
 pub mod hub;
 mod keeper;
+mod limits;
 mod probe;
 mod serve;
 mod session;
+mod trail;
 
 pub mod directory;
 pub mod state;
@@ -25,6 +27,7 @@ pub mod store;
 pub use directory::Directory;
 pub use error::Error;
 pub use hub::Hub;
+pub use limits::Limits;
 pub use metrics::Metrics;
 pub use serve::serve;
 pub use session::{Login, Sessions};

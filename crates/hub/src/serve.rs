@@ -10,5 +10,10 @@ use crate::{http, hub::Hub, keeper};
 /// Agents are looked after from the first moment until the drain begins.
 pub async fn serve(hub: Hub, listener: Listener) {
     let service = TowerToHyperService::new(http::router(hub.clone()));
-    tokio::join!(listener.serve(service, hub.drain.clone()), keeper::keep(&hub));
+    let served = async {
+        listener.serve(service, hub.drain.clone()).await;
+        hub.trail.finish();
+    };
+    let written = hub.trail.write(&**hub.directory.store());
+    tokio::join!(served, keeper::keep(&hub), written);
 }

@@ -1,8 +1,12 @@
 //! A hub on a port, and what its callers see of it.
 
 mod access;
+mod audit;
 mod browsers;
+mod catalog;
+mod events;
 mod keeping;
+mod limits;
 mod pairs;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
