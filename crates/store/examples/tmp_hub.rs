@@ -234,12 +234,12 @@ fn card(number: u32) -> String {
 fn processor() -> Duration {
     let mut total = 0u64;
     for entry in std::fs::read_dir("/proc/self/task").unwrap() {
-        let t = std::fs::read_to_string(entry.unwrap().path().join("schedstat")).unwrap_or_default();
+        let t =
+            std::fs::read_to_string(entry.unwrap().path().join("schedstat")).unwrap_or_default();
         total += t.split_whitespace().next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
     }
     Duration::from_nanos(total)
 }
-
 
 /// The middle of some figures, and the least and largest.
 pub fn spread(mut figures: Vec<f64>) -> (f64, f64, f64) {
