@@ -164,6 +164,11 @@ fn contradictions_are_refused() {
 
 #[test]
 fn names_are_those_of_the_hub() {
+    #[track_caller]
+    fn check(agent: &str, key: &str) {
+        let error = read(&format!("agents: [{agent}]"), &environment()).unwrap_err();
+        assert_eq!(error.problems().first().map(Problem::key), Some(key), "{error}");
+    }
     check_refused(
         "agents:\n- {name: SEO Agent, url: 'https://a'}",
         "line 2, column 10: agents[0].name: `SEO Agent` is no name of an agent; use 1 to 63 of \
@@ -174,11 +179,6 @@ fn names_are_those_of_the_hub() {
         "line 3, column 10: agents[1].name: `bi11ing` is easily taken for `billing` in line 2; \
          give it another name",
     );
-    #[track_caller]
-    fn check(agent: &str, key: &str) {
-        let error = read(&format!("agents: [{agent}]"), &environment()).unwrap_err();
-        assert_eq!(error.problems().first().map(Problem::key), Some(key), "{error}");
-    }
     check("{name: a/b, url: 'https://a'}", "agents[0].name");
     check("{name: a, url: 'https://a', parent: B}", "agents[0].parent");
     check(

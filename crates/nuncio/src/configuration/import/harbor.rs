@@ -21,8 +21,7 @@ pub(super) fn import(
     let entries = tools.and_then(|tools| tools.get("a2a_peers")).and_then(Value::as_array);
     let entries = entries.map(Vec::as_slice).unwrap_or_default();
     for (index, entry) in entries.iter().enumerate() {
-        let is_same = |later: &&Value| url_of(later) == url_of(entry);
-        if entries[index + 1..].iter().any(|later| is_same(&later)) {
+        if entries[index + 1..].iter().any(|later| url_of(later) == url_of(entry)) {
             draft.note(format!("{} stands there twice: the last one counts", url_of(entry)));
         } else {
             peer(entry, draft)?;
@@ -75,8 +74,8 @@ fn peer(entry: &Value, draft: &mut Draft) -> Result<(), ImportError> {
         ("forward_identity", "callers get a token of their own for every agent"),
         ("dialect", "the agent's card says what it speaks"),
     ] {
-        let is_set = |value: &&Value| !matches!(value, Value::Null | Value::Bool(false));
-        if entry.get(key).filter(is_set).is_some() {
+        let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
+        if entry.get(key).is_some_and(is_set) {
             draft.left_out(&format!("{key} of {url}"), why);
         }
     }
