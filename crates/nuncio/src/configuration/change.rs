@@ -1,6 +1,10 @@
 //! What a new configuration changes, and whether that needs a new start.
 
-use super::{Configuration, Telemetry};
+use std::collections::BTreeSet;
+
+use ipnet::IpNet;
+
+use super::{Agent, Configuration, Telemetry};
 
 /// What is different between two configurations, by top-level keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,6 +52,10 @@ impl Changes {
         changes.restart("hold_cards", *hold_cards != old.hold_cards);
         changes.restart("authentication", *authentication != old.authentication);
         changes.live("agents", *agents != old.agents);
+        // The way out is guarded by what was allowed at the start.
+        changes.restart("agents.allow_private", opened(agents) != opened(&old.agents));
+        let is_plain = |agents: &[Agent]| agents.iter().any(|agent| agent.allow_http);
+        changes.restart("agents.allow_http", is_plain(agents) != is_plain(&old.agents));
         changes.live("rules", *rules != old.rules);
         changes.restart("limits", *limits != old.limits);
         let Telemetry { level, levels, format, otlp } = telemetry;
@@ -72,6 +80,11 @@ impl Changes {
     }
 }
 
+/// Returns every range of addresses that is open for some agent.
+fn opened(agents: &[Agent]) -> BTreeSet<IpNet> {
+    agents.iter().flat_map(|agent| &agent.allow_private).map(|range| range.0).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{super::read, *};
@@ -94,6 +107,17 @@ mod tests {
         check("", "telemetry: {level: debug}", &["telemetry.level"], &[]);
         check("", "listen: 127.0.0.1:1\ndatabase: memory", &[], &["listen", "database"]);
         check("database: postgres://u:a@h", "database: postgres://u:b@h", &[], &["database"]);
+    }
+
+    #[test]
+    fn what_agents_open_is_open_from_the_next_start() {
+        let agent = |name, keys| format!("- {{name: {name}, url: 'http://localhost'{keys}}}\n");
+        let one = format!("agents:\n{}", agent("a", ", allow_private: [10.0.0.0/8]"));
+        check("", &one, &["agents"], &["agents.allow_private"]);
+        let same = one.clone() + &agent("b", ", allow_private: [10.0.0.0/8]");
+        check(&one, &same, &["agents"], &[]);
+        let plain = one.clone() + &agent("b", ", allow_http: true");
+        check(&one, &plain, &["agents"], &["agents.allow_http"]);
     }
 
     #[test]

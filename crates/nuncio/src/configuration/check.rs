@@ -7,6 +7,7 @@ use nuncio_hub::{
     agent::MAX_ROLE_BYTES,
     name::{AgentName, Look, MAX_BYTES},
 };
+use nuncio_protocol::ids::Organisation;
 
 use super::{Agent, Configuration, Error, Place, Placed, Problem, Subject, nearest::nearest};
 
@@ -222,8 +223,12 @@ fn whole(configuration: &Configuration, problems: &mut Vec<Problem>) {
             format!("{listen} can be reached from elsewhere, so callers must prove who they are");
         wrong("authentication.open", what, "remove `open`, or listen at 127.0.0.1");
     }
-    if organisation.is_empty() || organisation.chars().any(char::is_control) {
-        wrong("organisation", "it needs a name".to_owned(), "leave it out, or name it");
+    if Organisation::parse(organisation).is_err() || organisation.chars().any(char::is_control) {
+        wrong(
+            "organisation",
+            "it needs a name of at most 256 bytes".to_owned(),
+            "leave it out, or name it",
+        );
     }
     let limits = &configuration.limits;
     if *limits.offline.get() <= limits.heartbeat {
