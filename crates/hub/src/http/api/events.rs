@@ -6,7 +6,7 @@ use axum::{
     Json,
     body::Body,
     extract::{
-        FromRequestParts, Query, State, WebSocketUpgrade,
+        FromRequestParts, State, WebSocketUpgrade,
         ws::{CloseFrame, Message, WebSocket, close_code},
     },
     response::{IntoResponse, Response},
@@ -27,6 +27,7 @@ use crate::{
     http::{
         following::{End, Following},
         problem::Problem,
+        query::Query,
         view::EventView,
         who::{Role, Who},
     },
@@ -44,8 +45,9 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 const STALL: Duration = Duration::from_secs(30);
 
 /// Which events are wanted.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Asked {
     after: Option<u64>,
     limit: Option<u32>,
@@ -57,7 +59,7 @@ pub(crate) struct Asked {
 }
 
 /// A page of events.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct EventPage {
     events: Vec<EventView>,
     /// What to ask with as `after` for what comes behind.
@@ -66,6 +68,15 @@ pub(crate) struct EventPage {
     more: bool,
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/events",
+    operation_id = "listEvents",
+    tag = "events",
+    summary = "Lists events, or streams them over SSE",
+    params(Asked),
+    responses((status = 200, description = "Done", body = EventPage)),
+)]
 pub(crate) async fn list(
     State(hub): State<Hub>,
     who: Who,
@@ -140,12 +151,20 @@ fn text(event: &EventView) -> String {
 }
 
 /// A ticket for a WebSocket, which browsers cannot open with a header.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct TicketView {
     ticket: String,
     expires_seconds: u64,
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/tickets",
+    operation_id = "newTicket",
+    tag = "events",
+    summary = "Makes a ticket that opens a WebSocket, once",
+    responses((status = 201, description = "Made", body = TicketView)),
+)]
 pub(crate) async fn new_ticket(
     State(hub): State<Hub>,
     who: Who,
@@ -169,8 +188,8 @@ impl FromRequestParts<Hub> for Guest {
     type Rejection = Problem;
 
     async fn from_request_parts(head: &mut Parts, hub: &Hub) -> Result<Self, Problem> {
-        let asked = Query::<Asked>::try_from_uri(&head.uri);
-        let ticket = asked.ok().and_then(|Query(asked)| asked.ticket);
+        let Query(asked) = Query::<Asked>::from_request_parts(head, hub).await?;
+        let ticket = asked.ticket;
         let Some(ticket) = ticket else {
             return Who::from_request_parts(head, hub).await.map(Self);
         };
@@ -182,6 +201,15 @@ impl FromRequestParts<Hub> for Guest {
     }
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/events/ws",
+    operation_id = "followEvents",
+    tag = "events",
+    summary = "Streams events over a WebSocket",
+    params(Asked),
+    responses((status = 101, description = "Events follow")),
+)]
 pub(crate) async fn socket(
     State(hub): State<Hub>,
     Guest(who): Guest,

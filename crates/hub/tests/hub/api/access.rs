@@ -41,6 +41,11 @@ async fn t20_an_agent_that_may_not_be_known_of_is_like_one_that_is_not_there() {
     assert_eq!(names(&get(&hidden.http, "/api/v1/agents").await.json()), ["hidden"]);
     assert_eq!(get(&writer.http, &format!("/api/v1/agents/{}", lead.id)).await.status, 200);
 
+    let page = get(&writer.http, "/api/v1/agents?limit=1&status=online").await.json();
+    let next = page["next"].as_str().unwrap();
+    let rest = get(&writer.http, &format!("/api/v1/agents?after={next}")).await.json();
+    assert_eq!([names(&page), names(&rest)].concat(), ["lead", "writer"]);
+
     for (method, below, body) in [
         ("GET", "", Value::Null),
         ("GET", "/card", Value::Null),
