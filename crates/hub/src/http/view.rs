@@ -11,11 +11,13 @@ use nuncio_protocol::{
 };
 use serde::Serialize;
 
+use super::who::Who;
 use crate::{
     Directory,
     agent::{Addresses, Agent, Delivery, Origin, Status, Watch},
     beat::Beat,
     directory::{Item, Passing},
+    hub::Hub,
     name::AgentName,
     store::LoggedEvent,
 };
@@ -125,6 +127,20 @@ impl AgentView {
     }
 }
 
+impl AgentView {
+    /// Leaves out agents that a reader may not know of.
+    pub(crate) fn seen_by(mut self, hub: &Hub, who: &Who) -> Self {
+        if !self.parent.as_ref().is_none_or(|parent| who.sees(hub, Some(parent))) {
+            self.parent = None;
+            self.parent_name = None;
+        }
+        for agents in self.allowed_agents.values_mut() {
+            agents.retain(|agent| who.sees(hub, Some(agent)));
+        }
+        self
+    }
+}
+
 /// A key or token: everything but the secret.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct KeyView {
@@ -222,6 +238,23 @@ impl From<&Item> for EventView {
             Item::Logged(logged) => logged.into(),
             Item::Passing(passing) => (&**passing).into(),
         }
+    }
+}
+
+impl EventView {
+    /// Leaves out agents that a reader may not know of, such as the one above the one above.
+    pub(crate) fn seen_by(mut self, hub: &Hub, who: &Who) -> Self {
+        let Some(payload) = self.payload.as_object() else { return self };
+        let state = hub.directory.state();
+        let is_hidden = |value: &Raw| {
+            let id = value.as_text().and_then(|text| AgentId::parse(&text).ok());
+            id.is_some_and(|id| state.agent(&id).is_some() && !who.sees(hub, Some(&id)))
+        };
+        let members = payload.members();
+        let hidden = members.iter().filter(|(_, value)| is_hidden(value));
+        let kept = hidden.fold(payload, |payload, (name, _)| payload.without(name));
+        self.payload = kept.into_raw();
+        self
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Search {
     skill: Option<String>,
     tag: Option<String>,
     capability: Option<String>,
-    #[param(value_type = Option<String>)]
+    #[param(inline)]
     status: Option<Status>,
     parent: Option<String>,
     #[param(value_type = Option<String>)]
@@ -78,7 +78,9 @@ pub(crate) async fn search(
         limit: search.limit.unwrap_or(100),
     };
     let page = hub.directory.search(who.asker(), &query);
-    let agents = page.agents.iter().map(|agent| AgentView::new(&hub.directory, agent)).collect();
+    let agents = page.agents.iter();
+    let agents =
+        agents.map(|agent| AgentView::new(&hub.directory, agent).seen_by(&hub, &who)).collect();
     Ok(Json(AgentPage { agents, next: page.next }))
 }
 
@@ -98,7 +100,7 @@ pub(crate) async fn show(
 ) -> Result<Json<AgentView>, Problem> {
     who.somebody()?;
     let agent = hub.directory.visible(who.asker(), &agent)?;
-    Ok(Json(AgentView::new(&hub.directory, &agent)))
+    Ok(Json(AgentView::new(&hub.directory, &agent).seen_by(&hub, &who)))
 }
 
 /// An agent to bring in.
@@ -261,12 +263,12 @@ pub(crate) async fn edit(
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Remove {
-    #[param(value_type = String)]
+    #[param(inline)]
     below: BelowWord,
     forwarded_to: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum BelowWord {
     #[default]
@@ -407,7 +409,9 @@ pub(crate) async fn peers(
     who.itself_or_administrator(&agent.id)
         .or_else(|problem| who.overseer().map_err(|_| problem))?;
     let peers = hub.directory.peers(&agent.id)?;
-    let agents = peers.iter().map(|agent| AgentView::new(&hub.directory, agent)).collect();
+    let agents = peers.iter();
+    let agents =
+        agents.map(|agent| AgentView::new(&hub.directory, agent).seen_by(&hub, &who)).collect();
     Ok(Json(AgentPage { agents, next: None }))
 }
 

@@ -1,4 +1,4 @@
-//! What happens: in pages, and as it happens over SSE or WebSocket.
+//! What happens: in pages, and as it happens over SSE or `WebSocket`.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -54,7 +54,7 @@ pub(crate) struct Asked {
     /// The name or id of an agent.
     agent: Option<String>,
     name: Option<String>,
-    /// Lets a browser's WebSocket in, once.
+    /// Lets a browser's `WebSocket` in, once.
     ticket: Option<String>,
 }
 
@@ -75,7 +75,10 @@ pub(crate) struct EventPage {
     tag = "events",
     summary = "Lists events, or streams them over SSE",
     params(Asked),
-    responses((status = 200, description = "Done", body = EventPage)),
+    responses((status = 200, description = "Done", content(
+        (EventPage = "application/json"),
+        (String = "text/event-stream"),
+    ))),
 )]
 pub(crate) async fn list(
     State(hub): State<Hub>,
@@ -96,8 +99,9 @@ pub(crate) async fn list(
     let query = EventQuery { organisation, agent, name: asked.name, after, limit };
     let found = hub.directory.store().events(query).await.map_err(Error::from)?;
     let seen = found.iter().filter(|logged| who.sees(&hub, logged.event.agent.as_ref()));
+    let seen = seen.map(|logged| EventView::from(logged).seen_by(&hub, &who));
     let page = EventPage {
-        events: seen.map(EventView::from).collect(),
+        events: seen.collect(),
         last: found.last().map_or(after, |logged| logged.seq),
         more: found.len() == limit as usize,
     };
@@ -150,7 +154,7 @@ fn text(event: &EventView) -> String {
     serde_json::to_string(event).unwrap_or_default().replace(['\n', '\r'], " ")
 }
 
-/// A ticket for a WebSocket, which browsers cannot open with a header.
+/// A ticket for a `WebSocket`, which browsers cannot open with a header.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct TicketView {
     ticket: String,
@@ -181,7 +185,7 @@ pub(crate) async fn new_ticket(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// Whoever opens a WebSocket: by a ticket, or by what they show as anybody does.
+/// Whoever opens a `WebSocket`: by a ticket, or by what they show as anybody does.
 pub(crate) struct Guest(Who);
 
 impl FromRequestParts<Hub> for Guest {

@@ -116,7 +116,7 @@ pub(crate) async fn openapi() -> Response {
 fn text() -> String {
     let mut document = Handlers::openapi();
     document.info.license = None;
-    describe_credentials(&mut document);
+    describe_shared(&mut document);
     for item in document.paths.paths.values_mut() {
         let operations =
             [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
@@ -131,7 +131,8 @@ fn text() -> String {
     text
 }
 
-fn describe_credentials(document: &mut OpenApi) {
+/// Describes what all operations share: credentials and refusals.
+fn describe_shared(document: &mut OpenApi) {
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer);
     let bearer = bearer.description(Some("An API key, an agent's token, or a JWT")).build();
     let key = ApiKey::Header(ApiKeyValue::with_description("X-API-Key", "An API key"));
@@ -154,6 +155,13 @@ fn describe_credentials(document: &mut OpenApi) {
         .required("code")
         .required("detail");
     components.schemas.insert("Problem".to_owned(), problem.build().into());
+    for (status, description) in REFUSALS {
+        let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem")));
+        let refusal = ResponseBuilder::new()
+            .description(description)
+            .content("application/problem+json", content.build());
+        components.responses.insert(format!("Refused{status}"), refusal.build().into());
+    }
     document.security = Some(vec![
         SecurityRequirement::new("bearer", [] as [String; 0]),
         SecurityRequirement::new("apiKey", [] as [String; 0]),
@@ -161,12 +169,9 @@ fn describe_credentials(document: &mut OpenApi) {
 }
 
 fn describe_refusals(operation: &mut Operation) {
-    for (status, description) in REFUSALS {
-        let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem")));
-        let refusal = ResponseBuilder::new()
-            .description(description)
-            .content("application/problem+json", content.build());
-        operation.responses.responses.insert(status.to_owned(), refusal.build().into());
+    for (status, _) in REFUSALS {
+        let refusal = Ref::from_response_name(format!("Refused{status}"));
+        operation.responses.responses.insert(status.to_owned(), refusal.into());
     }
 }
 
@@ -182,7 +187,9 @@ fn beside(path: &str, id: &str, summary: &str, kind: &str) -> Operation {
         .summary(Some(summary))
         .response(status, done.build());
     let mut operation = operation.build();
-    if path != "/metrics" {
+    if path == "/metrics" {
+        describe_refusals(&mut operation);
+    } else {
         // Everybody may ask.
         operation.security = Some(vec![SecurityRequirement::default()]);
     }

@@ -138,11 +138,11 @@ pub(crate) async fn heartbeat(
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Asked {
-    #[param(value_type = String)]
+    #[param(inline)]
     network: NetworkWord,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum NetworkWord {
     /// Agents are on the internal network, everybody else is not.
