@@ -188,9 +188,9 @@ async fn a_web_socket_tells_the_same_and_resumes() {
     assert_eq!(next(&mut resumed).await, event);
     running.hub.drain.begin(Duration::from_secs(60));
     let close = loop {
-        match resumed.next().await.expect("a close comes first").expect("it is sound") {
-            Message::Close(Some(frame)) => break frame,
-            _ => {}
+        let message = resumed.next().await.expect("a close comes first").expect("it is sound");
+        if let Message::Close(Some(frame)) = message {
+            break frame;
         }
     };
     assert_eq!(u16::from(close.code), 1001, "{close:?}");
