@@ -2,3 +2,4 @@
 
 mod contract;
 mod directory;
+mod facade;
