@@ -294,6 +294,8 @@ impl Subscriber for Lines {
 #[tokio::test]
 async fn t18_every_request_is_logged_and_counted() {
     let lines = Lines::default();
+    // A single subscriber is not asked about what other threads say first.
+    let _second = tracing::Dispatch::new(Lines::default());
     let _listening = tracing::subscriber::set_default(lines.clone());
     let team = Team::new().await;
     let token = team.join(&orchestrator()).await;
