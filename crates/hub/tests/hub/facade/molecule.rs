@@ -65,13 +65,30 @@ async fn md01_an_address_that_was_mapped_to_this_host_stays() {
         .await;
     let id = made.check(201).at("/id").as_str().unwrap().to_owned();
     let enrolment = made.at("/enrolment_token").as_str().unwrap().to_owned();
-    let body = registration(&id, "http://ws-pm:8000");
+    let body = registration(&id, "https://pm.internal.example");
     let reply = world.by(&enrolment, "POST", "/registry/register", &body).await;
     let token = reply.check(200).at("/auth_token").as_str().unwrap().to_owned();
 
     let path = format!("/registry/discover/{id}");
-    assert_eq!(world.get(&token, &path).await.at("/url"), "http://ws-pm:8000");
+    assert_eq!(world.get(&token, &path).await.at("/url"), "https://pm.internal.example");
     assert_eq!(world.admin("GET", &path, "").await.at("/url"), "http://127.0.0.1:49155");
+}
+
+#[tokio::test]
+async fn a_new_address_takes_effect_at_once() {
+    let world = World::new().await;
+    let token = registered(&world, None).await;
+    let path = format!("/registry/discover/{ID}");
+    // Only agents can make something of a bare host name.
+    let body = registration(ID, "http://ws-pm:8000");
+    world.by(&token, "POST", "/registry/register", &body).await.check(200);
+    assert_eq!(world.get(&token, &path).await.at("/url"), "http://ws-pm:8000");
+    world.admin("GET", &path, "").await.check(503);
+    let body = registration(ID, "https://elsewhere.example");
+    world.by(&token, "POST", "/registry/register", &body).await.check(200);
+    for token in [&token, &world.admin] {
+        assert_eq!(world.get(token, &path).await.at("/url"), "https://elsewhere.example");
+    }
 }
 
 #[tokio::test]

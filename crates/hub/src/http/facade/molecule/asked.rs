@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use http::{StatusCode, header::AUTHORIZATION, request::Parts};
 use nuncio_auth::ApiKey;
 use nuncio_protocol::{ids::AgentId, service};
@@ -60,6 +60,20 @@ impl<T: DeserializeOwned> FromRequest<Hub> for Body<T> {
     async fn from_request(request: Request, hub: &Hub) -> Result<Self, Refused> {
         let body::Json(value) = body::Json::from_request(request, hub).await?;
         Ok(Self(value))
+    }
+}
+
+/// What stands behind the path. Members that are not known are ignored.
+pub(super) struct Params<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Hub> for Params<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(head: &mut Parts, hub: &Hub) -> Result<Self, Refused> {
+        match Query::from_request_parts(head, hub).await {
+            Ok(Query(value)) => Ok(Self(value)),
+            Err(rejection) => Err(Problem::invalid("", rejection.body_text()).into()),
+        }
     }
 }
 

@@ -4,13 +4,13 @@ use std::collections::{HashSet, VecDeque};
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::{Path, State},
 };
 use nuncio_protocol::ids::{AgentId, Organisation};
 use serde::Deserialize;
 
 use super::{
-    asked::{Caller, visible},
+    asked::{Caller, Params, visible},
     refused::Refused,
 };
 use crate::{
@@ -43,7 +43,7 @@ pub(super) struct Asked {
 pub(super) async fn all(
     State(hub): State<Hub>,
     Caller(who): Caller,
-    Query(asked): Query<Asked>,
+    Params(asked): Params<Asked>,
 ) -> Result<Json<Vec<EventView>>, Refused> {
     who.somebody()?;
     Ok(Json(read(&hub, who, None, &asked).await?))
@@ -53,7 +53,7 @@ pub(super) async fn of_one(
     State(hub): State<Hub>,
     Caller(who): Caller,
     Path(id): Path<String>,
-    Query(asked): Query<Asked>,
+    Params(asked): Params<Asked>,
 ) -> Result<Json<Vec<EventView>>, Refused> {
     let agent = visible(&hub, &who, &id)?;
     Ok(Json(read(&hub, who, Some(&agent.id), &asked).await?))

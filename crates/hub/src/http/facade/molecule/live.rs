@@ -4,7 +4,7 @@ use std::{convert::Infallible, pin::Pin, time::Duration};
 
 use axum::{
     extract::{
-        Path, Query, State, WebSocketUpgrade,
+        Path, State, WebSocketUpgrade,
         ws::{Message, WebSocket},
     },
     response::{
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 
 use super::{
-    asked::{Caller, itself_or_overseer, visible},
+    asked::{Caller, Params, itself_or_overseer, visible},
     events::Sight,
     refused::Refused,
 };
@@ -49,7 +49,7 @@ pub(super) struct From {
 pub(super) async fn socket(
     State(hub): State<Hub>,
     Caller(who): Caller,
-    Query(from): Query<From>,
+    Params(from): Params<From>,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Refused> {
     who.somebody()?;
@@ -87,7 +87,7 @@ pub(super) async fn stream(
     State(hub): State<Hub>,
     Caller(who): Caller,
     Path(id): Path<String>,
-    Query(from): Query<From>,
+    Params(from): Params<From>,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
     let agent = visible(&hub, &who, &id)?;
