@@ -37,7 +37,8 @@ impl FromRequestParts<Hub> for Caller {
 }
 
 /// Returns the agent that was removed and shows a token it once had. It is told so, that it can
-/// shut itself down (MD-28), and nothing else: the token itself ended with the agent.
+/// shut itself down (MD-28), and nothing else: its tokens ended with it. So their ids are all
+/// that is looked at, which nobody else knows.
 fn departed(head: &Parts, hub: &Hub) -> Option<Arc<Agent>> {
     let header = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = header.split_once(' ')?;
