@@ -5,7 +5,9 @@
 
 mod api;
 mod body;
+mod catalog;
 mod facade;
+mod following;
 mod front;
 mod login;
 mod operations;
@@ -15,6 +17,7 @@ mod who;
 
 use axum::{Router, middleware::from_fn_with_state, routing::get};
 
+pub(crate) use self::who::Who;
 use crate::hub::Hub;
 
 /// Returns what answers every request of a hub.
@@ -26,6 +29,7 @@ pub fn router(hub: Hub) -> Router {
         .route("/metrics", get(operations::metrics))
         .route("/login", get(login::login))
         .route("/.well-known/jwks.json", get(operations::jwks))
+        .route("/.well-known/ai-catalog.json", get(catalog::catalog))
         .nest("/api/v1", api::router());
     if hub.settings.facades.molecule {
         router = router.merge(facade::molecule());

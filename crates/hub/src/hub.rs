@@ -18,7 +18,10 @@ use crate::{
     Directory, Metrics,
     agent::Addresses,
     error::Error,
+    http::Who,
+    limits::{Limits, Meter},
     session::{Login, Sessions},
+    trail::Trail,
 };
 
 /// Everything that answers a hub's callers. Cheap to clone.
@@ -49,6 +52,12 @@ pub struct Parts {
     pub tickets: Tickets<Login>,
     /// Browsers that were let in.
     pub sessions: Sessions,
+    /// One-time tickets for WebSockets.
+    pub(crate) passes: Tickets<Who>,
+    /// What callers cost.
+    pub(crate) meter: Meter,
+    /// Refusals on their way to the audit trail.
+    pub(crate) trail: Trail,
 }
 
 /// How a hub behaves.
@@ -67,6 +76,8 @@ pub struct Settings {
     pub bodies: BodyLimits,
     /// Hosts and origins other than the public one under which browsers may come.
     pub hosts: Vec<String>,
+    /// What one caller may cost.
+    pub limits: Limits,
 }
 
 /// Which seeds' paths are answered (catalogue §7.5).
@@ -94,6 +105,7 @@ impl Settings {
             facades: Facades::default(),
             bodies,
             hosts: Vec::new(),
+            limits: Limits::default(),
         }
     }
 }
@@ -115,16 +127,21 @@ impl Parts {
             minter,
             metrics: Metrics::new(),
             drain: Drain::new(),
+            meter: Meter::new(settings.limits),
             settings,
             tickets: Tickets::new(),
             sessions: Sessions::default(),
+            passes: Tickets::new(),
+            trail: Trail::new(),
         }
     }
 }
 
 impl Hub {
     /// Makes a hub of its parts.
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(mut parts: Parts) -> Self {
+        // The settings may have been changed since the parts were put together.
+        parts.meter = Meter::new(parts.settings.limits);
         Self(Arc::new(parts))
     }
 

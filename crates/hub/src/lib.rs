@@ -2,7 +2,12 @@
 
 pub mod http;
 pub mod hub;
+mod keeper;
+mod limits;
+mod probe;
+mod serve;
 mod session;
+mod trail;
 
 pub mod directory;
 pub mod state;
@@ -22,5 +27,7 @@ pub mod store;
 pub use directory::Directory;
 pub use error::Error;
 pub use hub::Hub;
+pub use limits::Limits;
 pub use metrics::Metrics;
+pub use serve::serve;
 pub use session::{Login, Sessions};

@@ -1,8 +1,10 @@
 //! The management API, under `/api/v1`.
 
 mod agents;
+mod audit;
 mod cards;
 mod epoch;
+mod events;
 mod keys;
 pub(super) mod register;
 mod rules;
@@ -39,4 +41,8 @@ pub(super) fn router() -> Router<Hub> {
         .route("/rules/{id}", get(rules::show).put(rules::put).delete(rules::remove))
         .route("/policy/explain", get(rules::explain))
         .route("/epoch", get(epoch::epoch))
+        .route("/events", get(events::list))
+        .route("/events/ws", get(events::socket))
+        .route("/tickets", post(events::new_ticket))
+        .route("/audit", get(audit::list))
 }

@@ -1,5 +1,7 @@
 //! What every request passes: is it meant for us, and how did it go.
 
+use std::sync::{Arc, OnceLock};
+
 use axum::{
     extract::{MatchedPath, Request, State},
     middleware::Next,
@@ -12,18 +14,32 @@ use http::{
 use tokio::time::Instant;
 
 use super::problem::Problem;
-use crate::{hub::Hub, metrics::HttpRequest};
+use nuncio_protocol::ids::Organisation;
+
+use super::who::Who;
+use crate::{directory::Actor, hub::Hub, limits::Level, metrics::HttpRequest};
 
 /// Stands before every handler.
-pub(super) async fn front(State(hub): State<Hub>, request: Request, next: Next) -> Response {
+pub(super) async fn front(State(hub): State<Hub>, mut request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let tab = Tab::default();
+    request.extensions_mut().insert(tab.clone());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = match check_place(&hub, &request) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
     protect(response.headers_mut());
+    if let Some(seen) = tab.0.get() {
+        show_level(response.headers_mut(), seen.level);
+        if let (Some((actor, organisation)), StatusCode::FORBIDDEN) = (&seen.who, response.status())
+        {
+            let subject = format!("{method} {path}");
+            hub.trail.refused(actor, Some(organisation), ("request.deny", &subject, ""));
+        }
+    }
     hub.metrics.http_request(&HttpRequest {
         method: method.as_str(),
         route: route.as_ref().map_or("", MatchedPath::as_str),
@@ -31,6 +47,32 @@ pub(super) async fn front(State(hub): State<Hub>, request: Request, next: Next) 
         duration: begun.elapsed(),
     });
     response
+}
+
+/// What is learnt about a request on its way: whose it is, and what they have left.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tab(Arc<OnceLock<Seen>>);
+
+#[derive(Debug)]
+struct Seen {
+    level: Level,
+    who: Option<(Actor, Organisation)>,
+}
+
+impl Tab {
+    pub(crate) fn note(&self, level: Level, who: Option<&Who>) {
+        let who = who.map(|who| (who.actor(), who.organisation.clone()));
+        // Whoever was seen first it is.
+        let _ = self.0.set(Seen { level, who });
+    }
+}
+
+/// Says what a caller has left, and in how many seconds they have everything again.
+fn show_level(headers: &mut HeaderMap, level: Level) {
+    let reset = level.reset.as_secs() + u64::from(level.reset.subsec_nanos() > 0);
+    headers.insert(HeaderName::from_static("x-ratelimit-limit"), level.limit.into());
+    headers.insert(HeaderName::from_static("x-ratelimit-remaining"), level.remaining.into());
+    headers.insert(HeaderName::from_static("x-ratelimit-reset"), reset.into());
 }
 
 pub(super) async fn nothing_here() -> Problem {

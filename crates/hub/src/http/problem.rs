@@ -1,5 +1,7 @@
 //! Refusals: what went wrong, where, and what would do.
 
+use std::time::Duration;
+
 use axum::{
     Json,
     response::{IntoResponse, Response},
@@ -56,6 +58,16 @@ impl Problem {
 
     pub(crate) fn forbidden(detail: &'static str) -> Self {
         Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", detail)
+    }
+
+    pub(crate) fn too_many(wait: Duration) -> Self {
+        // Rounded up, so that whoever waits as told is let in.
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        let detail = "too many requests; wait as long as `Retry-After` says";
+        Self {
+            retry_after: Some(seconds.max(1)),
+            ..Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", detail)
+        }
     }
 
     pub(crate) fn not_found() -> Self {

@@ -2,19 +2,22 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, MatchedPath};
 use http::{header::COOKIE, request::Parts};
-use nuncio_auth::{Certificate, Identity, Method, Presented, rules::Asker};
+use nuncio_auth::{ApiKey, Certificate, Identity, Method, Presented, Refusal, Why, rules::Asker};
 use nuncio_net::listen::Peer;
 use nuncio_protocol::{
     ids::{AgentId, Organisation},
     service::Caller,
 };
 
-use super::problem::Problem;
+use tokio::time::Instant;
+
+use super::{front::Tab, problem::Problem};
 use crate::{
     directory::{ADMIN, Actor, Enrolment, READ},
     hub::Hub,
+    limits::{Bucket, address_name},
 };
 
 /// The cookie of a browser that was let in.
@@ -50,10 +53,44 @@ impl FromRequestParts<Hub> for Who {
         if let Some(who) = head.extensions.get::<Self>() {
             return Ok(who.clone());
         }
-        let who = Self::find(head, hub).await?;
+        let found = Self::find(head, hub).await;
+        count(head, hub, &found)?;
+        let who = found?;
         head.extensions.insert(who.clone());
         Ok(who)
     }
+}
+
+/// Counts a request for whoever sent it, and refuses one that is too many.
+fn count(head: &Parts, hub: &Hub, found: &Result<Who, Problem>) -> Result<(), Problem> {
+    let is_beat = || {
+        let route = head.extensions.get::<MatchedPath>();
+        route.is_some_and(|route| route.as_str().ends_with("/heartbeat"))
+    };
+    let (bucket, name) = match found {
+        // Whoever sits at an open hub has it for themselves.
+        Ok(who) if who.identity.caller == Caller::Anonymous => return Ok(()),
+        Ok(who) if is_beat() => (Bucket::Heartbeats, who.meter_name()),
+        Ok(who) => (Bucket::Requests, who.meter_name()),
+        Err(_) => (Bucket::Strangers, address_name(address(head).ip())),
+    };
+    let level = hub.meter.take(bucket, &name, Instant::now());
+    if let Some(tab) = head.extensions.get::<Tab>() {
+        tab.note(level, found.as_ref().ok());
+    }
+    match level.wait {
+        Some(wait) => {
+            hub.metrics.rate_limited(bucket.as_str());
+            Err(Problem::too_many(wait))
+        }
+        None => Ok(()),
+    }
+}
+
+fn address(head: &Parts) -> SocketAddr {
+    // Nobody is at this address: whoever comes without a connection is a stranger.
+    let nowhere = || SocketAddr::from(([0, 0, 0, 0], 0));
+    head.extensions.get::<Peer>().map_or_else(nowhere, Peer::address)
 }
 
 impl Who {
@@ -62,16 +99,17 @@ impl Who {
             return Ok(who);
         }
         let peer = head.extensions.get::<Peer>();
-        // Nobody is at this address: whoever comes without a connection is a stranger.
-        let address = peer.map_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)), Peer::address);
         let presented = Presented {
             headers: &head.headers,
             query: head.uri.query(),
-            address,
+            address: address(head),
             certificate: peer.and_then(Peer::certificate).map(Certificate::from),
         };
-        let identity = hub.gatekeeper.admit(presented).await?;
-        Self::of(identity, hub)
+        let admitted = hub.gatekeeper.admit(presented).await;
+        if let Err(Refusal::Invalid { why }) = admitted {
+            note_refusal(head, hub, why);
+        }
+        Self::of(admitted?, hub)
     }
 
     /// A browser shows its cookie, and then nothing else.
@@ -94,7 +132,7 @@ impl Who {
         let has = |scope: &str| identity.scopes.iter().any(|found| found == scope);
         let role = match &identity.caller {
             Caller::Anonymous if hub.settings.is_open => Role::Administrator,
-            Caller::Anonymous => return Err(nuncio_auth::Refusal::Missing.into()),
+            Caller::Anonymous => return Err(Refusal::Missing.into()),
             _ if identity.key.as_deref().is_some_and(|key| Enrolment::of(key).is_some()) => {
                 let enrolment = identity.key.as_deref().and_then(Enrolment::of);
                 Role::Newcomer(enrolment.unwrap_or_default())
@@ -116,6 +154,38 @@ impl Who {
             Role::Person | Role::Newcomer(_) => {
                 Asker::User { name: self.identity.name().unwrap_or_default(), organisation }
             }
+        }
+    }
+
+    /// Returns for whom requests are counted.
+    pub(crate) fn meter_name(&self) -> String {
+        match (&self.role, &self.identity.key) {
+            // Newcomers have no name yet, only the token that lets them in.
+            (Role::Newcomer(enrolment), _) => {
+                format!("{}/key:{}", self.organisation, enrolment.key)
+            }
+            _ => format!("{}/{}", self.organisation, self.actor().as_str()),
+        }
+    }
+
+    /// Tells whether they would still be let in, as far as the directory knows.
+    pub(crate) fn is_let_in(&self, hub: &Hub) -> bool {
+        let state = hub.directory.state();
+        let key = self.identity.key.as_deref().map(|shown| state.key(shown.id()));
+        let is_good = key.is_none_or(|kept| kept.is_some_and(|kept| kept.revoked().is_none()));
+        let is_there = match &self.role {
+            Role::Agent(id) => state.present(&self.organisation, id).is_some(),
+            _ => true,
+        };
+        is_good && is_there
+    }
+
+    /// Tells whether they may see what happens to an agent, or to nobody in particular.
+    pub(crate) fn sees(&self, hub: &Hub, agent: Option<&AgentId>) -> bool {
+        match (&self.role, agent) {
+            (Role::Administrator | Role::Viewer, _) => true,
+            (_, Some(agent)) => hub.directory.sees(self.asker(), agent),
+            (_, None) => false,
         }
     }
 
@@ -159,12 +229,30 @@ impl Who {
     }
 }
 
+/// Notes in the audit trail that a key was refused which is known here.
+fn note_refusal(head: &Parts, hub: &Hub, why: Why) {
+    let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
+    let bearer = header("authorization").and_then(|value| value.split_once(' '));
+    let text = bearer.map(|(_, key)| key.trim()).or_else(|| header("x-api-key"));
+    let Some(key) = text.and_then(|text| text.parse::<ApiKey>().ok()) else { return };
+    let state = hub.directory.state();
+    let Some(record) = state.key(key.id()) else { return };
+    // Whoever knows the name of a key and not its secret is not its owner.
+    let actor = match why {
+        Why::WrongKey => Actor::caller(&Caller::Anonymous),
+        _ => Actor::caller(record.caller()),
+    };
+    let organisation = record.organisation().and_then(|name| Organisation::parse(name).ok());
+    let detail = why.to_string();
+    hub.trail.refused(&actor, organisation.as_ref(), ("credential.refuse", key.id(), &detail));
+}
+
 /// An agent that was removed is nobody, whatever token it shows.
 fn known(hub: &Hub, organisation: &Organisation, id: &Arc<str>) -> Result<AgentId, Problem> {
-    let id = AgentId::parse(id).map_err(|_| nuncio_auth::Refusal::Missing)?;
+    let id = AgentId::parse(id).map_err(|_| Refusal::Missing)?;
     match hub.directory.state().present(organisation, &id) {
         Some(_) => Ok(id),
-        None => Err(nuncio_auth::Refusal::Missing.into()),
+        None => Err(Refusal::Missing.into()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The hub from outside. One program, since each costs a link.
 
+mod api;
 mod contract;
 mod directory;
 mod facade;

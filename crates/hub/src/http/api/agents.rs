@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     agent::{Addresses, Agent, Card, Delivery, Origin, Standing, Status, Watch},
-    directory::{self, Below, NewAgent, Patch},
+    directory::{self, Below, NewAgent, Patch, Probed},
     error::Error,
     http::{body, problem::Problem, view::AgentView, who::Who},
     hub::Hub,
@@ -122,6 +122,7 @@ pub(crate) async fn add(
         (None, Some(url)) => Some(fetch_card(&hub, url).await?),
         (None, None) => None,
     };
+    let was_seen = add.card.is_none() && card.is_some();
     if addresses.public.is_none() {
         let interface = card.as_ref().and_then(|card| card.card().supported_interfaces.first());
         addresses.public = interface.map(|interface| interface.url.as_str().into());
@@ -149,8 +150,13 @@ pub(crate) async fn add(
         latency_hint_ms: add.latency_hint_ms,
     };
     new.allowed_agents = limits(&hub, &who, add.allowed_agents)?;
-    let agent =
+    let mut agent =
         hub.directory.add(&who.organisation, new, Origin::Administrator, &who.actor()).await?;
+    if was_seen {
+        // It has just shown its card, so nobody need wait for the next round of questions.
+        hub.directory.probed(&agent.id, Probed::Answered).await?;
+        agent = find(&hub, &who, agent.id.as_str())?;
+    }
     Ok((StatusCode::CREATED, Json(AgentView::new(&hub.directory, &agent))))
 }
 

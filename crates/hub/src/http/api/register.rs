@@ -171,6 +171,10 @@ pub(crate) fn find(
         Err(error) => error.code(),
     };
     hub.metrics.decision(discovery.is_ok(), reason);
+    if let Err(Error::Denied { decision }) = &discovery {
+        let denied = ("decision.deny", target, decision.reason().code());
+        hub.trail.refused(&who.actor(), Some(&who.organisation), denied);
+    }
     let discovery = discovery?;
     let agent = &discovery.agent;
     let epoch = hub.directory.state().epoch(&who.organisation);

@@ -1,0 +1,244 @@
+//! What happens: in pages, and as it happens over SSE or WebSocket.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    Json,
+    body::Body,
+    extract::{
+        FromRequestParts, Query, State, WebSocketUpgrade,
+        ws::{CloseFrame, Message, WebSocket, close_code},
+    },
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use futures_util::stream;
+use http::{
+    HeaderMap, HeaderValue, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE},
+    request::Parts,
+};
+use nuncio_protocol::ids::AgentId;
+use serde::{Deserialize, Serialize};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use crate::{
+    error::Error,
+    http::{
+        following::{End, Following},
+        problem::Problem,
+        view::EventView,
+        who::{Role, Who},
+    },
+    hub::Hub,
+    store::EventQuery,
+};
+
+/// How many events a page has at most.
+const MOST: u32 = 1000;
+
+/// So often a stream shows that it is alive.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How long a reader may take to take an event.
+const STALL: Duration = Duration::from_secs(30);
+
+/// Which events are wanted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Asked {
+    after: Option<u64>,
+    limit: Option<u32>,
+    /// The name or id of an agent.
+    agent: Option<String>,
+    name: Option<String>,
+    /// Lets a browser's WebSocket in, once.
+    ticket: Option<String>,
+}
+
+/// A page of events.
+#[derive(Debug, Serialize)]
+pub(crate) struct EventPage {
+    events: Vec<EventView>,
+    /// What to ask with as `after` for what comes behind.
+    last: u64,
+    /// Whether there is more already.
+    more: bool,
+}
+
+pub(crate) async fn list(
+    State(hub): State<Hub>,
+    who: Who,
+    headers: HeaderMap,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Problem> {
+    who.somebody()?;
+    let agent = about(&hub, &who, asked.agent.as_deref())?;
+    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if accept.contains("text/event-stream") {
+        let after = last_event_id(&headers)?.or(asked.after);
+        return Ok(stream_of(Following::new(&hub, who, (agent, asked.name), after)?));
+    }
+    let limit = asked.limit.unwrap_or(100).clamp(1, MOST);
+    let after = asked.after.unwrap_or_default();
+    let organisation = who.organisation.clone();
+    let query = EventQuery { organisation, agent, name: asked.name, after, limit };
+    let found = hub.directory.store().events(query).await.map_err(Error::from)?;
+    let seen = found.iter().filter(|logged| who.sees(&hub, logged.event.agent.as_ref()));
+    let page = EventPage {
+        events: seen.map(EventView::from).collect(),
+        last: found.last().map_or(after, |logged| logged.seq),
+        more: found.len() == limit as usize,
+    };
+    Ok(Json(page).into_response())
+}
+
+/// Finds the agent that events are wanted about. Whoever sees everything may ask about one that
+/// is gone.
+fn about(hub: &Hub, who: &Who, text: Option<&str>) -> Result<Option<AgentId>, Problem> {
+    let Some(text) = text else { return Ok(None) };
+    match (hub.directory.visible(who.asker(), text), &who.role) {
+        (Ok(agent), _) => Ok(Some(agent.id.clone())),
+        (Err(error), Role::Administrator | Role::Viewer) => {
+            AgentId::parse(text).map(Some).map_err(|_| error.into())
+        }
+        (Err(error), _) => Err(error.into()),
+    }
+}
+
+fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
+    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
+    let number = value.to_str().ok().and_then(|text| text.parse().ok());
+    number.map(Some).ok_or_else(|| Problem::invalid("Last-Event-ID", "is the number of an event"))
+}
+
+fn stream_of(following: Following) -> Response {
+    let begin = Bytes::from_static(b"retry: 2000\n: the hub is listening\n\n");
+    let frames = stream::unfold((Some(begin), following), |(begin, mut following)| async move {
+        if let Some(begin) = begin {
+            return Some((Ok::<_, Infallible>(begin), (None, following)));
+        }
+        let frame = match timeout(HEARTBEAT, following.next()).await {
+            Ok(Ok(event)) => frame(&event),
+            Ok(Err(_)) => return None,
+            Err(_) => Bytes::from_static(b": still here\n\n"),
+        };
+        Some((Ok(frame), (None, following)))
+    });
+    let kind = [(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"))];
+    (kind, Body::from_stream(frames)).into_response()
+}
+
+fn frame(event: &EventView) -> Bytes {
+    let id = event.seq.map(|seq| format!("id: {seq}\n")).unwrap_or_default();
+    format!("{id}data: {}\n\n", text(event)).into()
+}
+
+/// Writes an event on one line. In JSON a line can only end between tokens.
+fn text(event: &EventView) -> String {
+    serde_json::to_string(event).unwrap_or_default().replace(['\n', '\r'], " ")
+}
+
+/// A ticket for a WebSocket, which browsers cannot open with a header.
+#[derive(Debug, Serialize)]
+pub(crate) struct TicketView {
+    ticket: String,
+    expires_seconds: u64,
+}
+
+pub(crate) async fn new_ticket(
+    State(hub): State<Hub>,
+    who: Who,
+) -> Result<(StatusCode, Json<TicketView>), Problem> {
+    who.somebody()?;
+    let ticket = hub.passes.issue(who).map_err(|_| {
+        let detail = "too many tickets wait to be used";
+        Problem {
+            retry_after: Some(60),
+            ..Problem::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", detail)
+        }
+    })?;
+    let view = TicketView { ticket: ticket.expose().to_owned(), expires_seconds: 60 };
+    Ok((StatusCode::CREATED, Json(view)))
+}
+
+/// Whoever opens a WebSocket: by a ticket, or by what they show as anybody does.
+pub(crate) struct Guest(Who);
+
+impl FromRequestParts<Hub> for Guest {
+    type Rejection = Problem;
+
+    async fn from_request_parts(head: &mut Parts, hub: &Hub) -> Result<Self, Problem> {
+        let asked = Query::<Asked>::try_from_uri(&head.uri);
+        let ticket = asked.ok().and_then(|Query(asked)| asked.ticket);
+        let Some(ticket) = ticket else {
+            return Who::from_request_parts(head, hub).await.map(Self);
+        };
+        let who = hub.passes.redeem(&ticket).filter(|who| who.is_let_in(hub));
+        who.map(Self).ok_or_else(|| {
+            let detail = "this ticket was used or is too old; ask for another";
+            Problem::new(StatusCode::UNAUTHORIZED, "TICKET_USED", detail)
+        })
+    }
+}
+
+pub(crate) async fn socket(
+    State(hub): State<Hub>,
+    Guest(who): Guest,
+    Query(asked): Query<Asked>,
+    upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
+) -> Result<Response, Problem> {
+    who.somebody()?;
+    let upgrade = upgrade.map_err(|error| {
+        Problem::new(StatusCode::UPGRADE_REQUIRED, "NO_WEBSOCKET", error.body_text())
+    })?;
+    let agent = about(&hub, &who, asked.agent.as_deref())?;
+    let following = Following::new(&hub, who, (agent, asked.name), asked.after)?;
+    // Readers have nothing to say here.
+    let upgrade = upgrade.max_message_size(4096).max_frame_size(4096);
+    Ok(upgrade.on_upgrade(move |socket| follow(socket, following)))
+}
+
+async fn follow(mut socket: WebSocket, mut following: Following) {
+    let mut pings = interval(HEARTBEAT);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    pings.reset();
+    let mut is_answered = true;
+    loop {
+        let message = tokio::select! {
+            event = following.next() => match event {
+                Ok(event) => Message::Text(text(&event).into()),
+                Err(end) => break say_goodbye(socket, end).await,
+            },
+            said = socket.recv() => match said {
+                Some(Ok(Message::Close(_)) | Err(_)) | None => break,
+                Some(Ok(_)) => {
+                    is_answered = true;
+                    continue;
+                }
+            },
+            _ = pings.tick() => {
+                if !is_answered {
+                    break;
+                }
+                is_answered = false;
+                Message::Ping(Bytes::new())
+            }
+        };
+        // Who takes nothing is not waited for.
+        if !matches!(timeout(STALL, socket.send(message)).await, Ok(Ok(()))) {
+            break;
+        }
+    }
+}
+
+async fn say_goodbye(mut socket: WebSocket, end: End) {
+    let (code, reason) = match end {
+        End::Draining => (close_code::AWAY, "the hub is stopping"),
+        End::Refused => (close_code::POLICY, "the credential is no longer valid"),
+        End::Failed => (close_code::ERROR, "events cannot be read now"),
+    };
+    let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
+    // Whether it arrives makes no difference any more.
+    let _ = timeout(STALL, socket.send(close)).await;
+}

@@ -1,0 +1,67 @@
+//! What a hub does unasked: it notices who went silent, and what other processes have written.
+
+use std::time::Duration;
+
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::{error::Error, hub::Hub, probe};
+
+/// Looks after a hub until its drain begins.
+pub(crate) async fn keep(hub: &Hub) {
+    let liveness = hub.directory.options().liveness;
+    let work = async {
+        tokio::join!(
+            every(liveness.sweep, "sweep", || sweep(hub)),
+            every(liveness.refresh, "refresh", || refresh(hub)),
+            probe::run(hub),
+            tidy(hub),
+        )
+    };
+    tokio::select! {
+        () = hub.drain.begun() => {}
+        _ = work => {}
+    }
+}
+
+/// Does something now and at each interval. What fails is tried again the next time.
+async fn every<F>(period: Duration, what: &'static str, mut work: impl FnMut() -> F)
+where
+    F: Future<Output = Result<(), Error>>,
+{
+    let mut ticks = interval(period.max(Duration::from_millis(10)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut has_failed = false;
+    loop {
+        ticks.tick().await;
+        match work().await {
+            Ok(()) => has_failed = false,
+            // A database that is gone for an hour is one line, not thousands.
+            Err(_) if has_failed => {}
+            Err(error) => {
+                has_failed = true;
+                tracing::error!(error = &error as &dyn std::error::Error, what, "trying on");
+            }
+        }
+    }
+}
+
+/// Forgets callers who have not called for a while.
+async fn tidy(hub: &Hub) {
+    let mut ticks = interval(Duration::from_secs(60));
+    loop {
+        hub.meter.tidy(ticks.tick().await);
+    }
+}
+
+async fn sweep(hub: &Hub) -> Result<(), Error> {
+    let count = hub.directory.sweep().await?;
+    if count > 0 {
+        tracing::info!(count, "agents went silent");
+    }
+    Ok(())
+}
+
+async fn refresh(hub: &Hub) -> Result<(), Error> {
+    hub.directory.refresh().await?;
+    hub.directory.read_beats().await
+}

@@ -1,0 +1,19 @@
+//! A hub at work: it answers on a port, and looks after its agents meanwhile.
+
+use hyper_util::service::TowerToHyperService;
+use nuncio_net::listen::Listener;
+
+use crate::{http, hub::Hub, keeper};
+
+/// Serves a hub until its drain has ended. Returns when the last connection is gone.
+///
+/// Agents are looked after from the first moment until the drain begins.
+pub async fn serve(hub: Hub, listener: Listener) {
+    let service = TowerToHyperService::new(http::router(hub.clone()));
+    let served = async {
+        listener.serve(service, hub.drain.clone()).await;
+        hub.trail.finish();
+    };
+    let written = hub.trail.write(&**hub.directory.store());
+    tokio::join!(served, keeper::keep(&hub), written);
+}

@@ -1,0 +1,158 @@
+//! Who gets what: nothing without a credential, and nothing that the rules keep from them.
+
+use nuncio_testkit::wire::Http;
+use serde_json::{Value, json};
+
+use super::{Running, bearer, check_refused, get, registration, send};
+
+#[tokio::test]
+async fn an_enrolment_token_lets_one_agent_in_which_then_has_a_token_of_its_own() {
+    let running = Running::start().await;
+    let enrolment = running.done("POST", "/api/v1/enrolments", &json!({})).await;
+    let newcomer = bearer(&running.stranger, enrolment["key"].as_str().unwrap());
+    check_refused(&get(&newcomer, "/api/v1/agents").await, 403, "FORBIDDEN");
+    let reply = send(&newcomer, "POST", "/api/v1/register", &registration("writer")).await;
+    assert_eq!(reply.status, 201, "{}", reply.text());
+    let again = send(&newcomer, "POST", "/api/v1/register", &registration("other")).await;
+    check_refused(&again, 401, "UNAUTHENTICATED");
+
+    let writer = bearer(&running.stranger, reply.json()["token"].as_str().unwrap());
+    let who = get(&writer, "/api/v1/whoami").await.json();
+    assert_eq!((&who["role"], &who["organisation"]), (&json!("agent"), &json!("acme")));
+    let beat = json!({ "error_rate": 0.6, "active_tasks": 2, "current_task": "a draft" });
+    let heard = send(&writer, "POST", "/api/v1/agents/writer/heartbeat", &beat).await.json();
+    assert_eq!(heard["status"], "degraded");
+    let seen = running.done("GET", "/api/v1/agents/writer", &Value::Null).await;
+    assert_eq!((&seen["active_tasks"], &seen["current_task"]), (&json!(2), &json!("a draft")));
+}
+
+#[tokio::test]
+async fn t20_an_agent_that_may_not_be_known_of_is_like_one_that_is_not_there() {
+    let running = Running::start().await;
+    let lead = running.join("lead", None).await;
+    let writer = running.join("writer", Some("lead")).await;
+    let hidden = running.join("hidden", None).await;
+    let names = |reply: &Value| {
+        let agents = reply["agents"].as_array().unwrap();
+        agents.iter().map(|agent| agent["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let seen = get(&writer.http, "/api/v1/agents").await.json();
+    assert_eq!(names(&seen), ["lead", "writer"]);
+    assert_eq!(names(&get(&hidden.http, "/api/v1/agents").await.json()), ["hidden"]);
+    assert_eq!(get(&writer.http, &format!("/api/v1/agents/{}", lead.id)).await.status, 200);
+
+    for (method, below, body) in [
+        ("GET", "", Value::Null),
+        ("GET", "/card", Value::Null),
+        ("PUT", "/card", super::card("x", "http://127.0.0.1:9/")),
+        ("GET", "/peers", Value::Null),
+        ("GET", "/discovery", Value::Null),
+        ("POST", "/heartbeat", json!({})),
+        ("GET", "/tokens", Value::Null),
+        ("POST", "/tokens", Value::Null),
+        ("DELETE", "/tokens/0123456789abcdef", Value::Null),
+    ] {
+        let ask = async |agent: &str| {
+            let path = format!("/api/v1/agents/{agent}{below}");
+            let reply = send(&writer.http, method, &path, &body).await;
+            (reply.status, reply.body)
+        };
+        let unknown = ask("nobody").await;
+        assert_eq!(unknown.0, 404, "{method} {below}");
+        assert_eq!(ask("hidden").await, unknown, "{method} {below} by name");
+        assert_eq!(ask(&hidden.id).await, unknown, "{method} {below} by id");
+    }
+}
+
+#[tokio::test]
+async fn a_hier_an_agent_cannot_move_itself_or_be_somebody_else() {
+    let running = Running::start().await;
+    let lead = running.join("lead", None).await;
+    let writer = running.join("writer", Some("lead")).await;
+    let to_the_top = json!({ "parent": null });
+    let refused: &[(&str, &str, Value)] = &[
+        ("PUT", "/api/v1/agents/writer/parent", to_the_top.clone()),
+        ("PATCH", "/api/v1/agents/writer", json!({ "name": "boss" })),
+        ("PATCH", "/api/v1/agents/writer", json!({ "trust": 5 })),
+        ("DELETE", "/api/v1/agents/writer", Value::Null),
+        ("POST", "/api/v1/agents/lead/pause", Value::Null),
+        ("POST", "/api/v1/agents/lead/heartbeat", json!({})),
+        ("POST", "/api/v1/agents/lead/tokens", Value::Null),
+        ("PUT", "/api/v1/rules/r", json!({})),
+        ("POST", "/api/v1/keys", json!({ "name": "me", "scopes": ["admin"] })),
+        ("POST", "/api/v1/enrolments", json!({})),
+        ("GET", "/api/v1/keys", Value::Null),
+        ("GET", "/api/v1/rules", Value::Null),
+        ("GET", "/metrics", Value::Null),
+    ];
+    for (method, path, body) in refused {
+        let reply = send(&writer.http, method, path, body).await;
+        assert_eq!(reply.status, 403, "{method} {path}: {}", reply.text());
+    }
+    let mut other = registration("lead-2");
+    other["id"] = json!(lead.id);
+    let reply = send(&writer.http, "POST", "/api/v1/register", &other).await;
+    assert_eq!(reply.status, 403, "{}", reply.text());
+    let place = running.done("GET", "/api/v1/agents/writer", &Value::Null).await;
+    assert_eq!(place["parent"], json!(lead.id));
+}
+
+#[tokio::test]
+async fn a_circle_a_look_alike_and_a_name_that_is_taken_are_conflicts() {
+    let running = Running::start().await;
+    running.join("lead", None).await;
+    running.join("writer", Some("lead")).await;
+    let below = json!({ "parent": "writer" });
+    let reply = send(&running.administrator, "PUT", "/api/v1/agents/lead/parent", &below).await;
+    check_refused(&reply, 409, "CYCLE");
+    let reply =
+        send(&running.administrator, "POST", "/api/v1/agents", &json!({ "name": "1ead" })).await;
+    check_refused(&reply, 409, "LOOK_ALIKE");
+    let reply =
+        send(&running.administrator, "POST", "/api/v1/agents", &json!({ "name": "lead" })).await;
+    check_refused(&reply, 409, "NAME_TAKEN");
+}
+
+#[tokio::test]
+async fn mg01_headers_that_claim_an_identity_are_not_believed() {
+    let running = Running::start().await;
+    let lead = running.join("lead", None).await;
+    let hidden = running.join("hidden", None).await;
+    let forged: &[(&str, &str)] = &[
+        ("x-workspace-id", &lead.id),
+        ("x-agent-id", &lead.id),
+        ("x-forwarded-for", "127.0.0.1"),
+        ("x-forwarded-user", "ann"),
+        ("x-forwarded-host", "evil.example"),
+        ("x-real-ip", "127.0.0.1"),
+        ("forwarded", "for=127.0.0.1;host=evil.example"),
+        ("x-remote-user", "ann"),
+    ];
+    let with_all = |http: &Http| {
+        forged.iter().fold(http.clone(), |http, (name, value)| http.with(name, value))
+    };
+    check_refused(
+        &get(&with_all(&running.stranger), "/api/v1/agents").await,
+        401,
+        "UNAUTHENTICATED",
+    );
+    let plain = get(&hidden.http, "/api/v1/agents").await;
+    let claimed = get(&with_all(&hidden.http), "/api/v1/agents").await;
+    assert_eq!((claimed.status, claimed.body), (plain.status, plain.body));
+}
+
+#[tokio::test]
+async fn a_token_that_was_revoked_or_whose_agent_is_gone_opens_nothing() {
+    let running = Running::start().await;
+    let writer = running.join("writer", None).await;
+    let second = send(&writer.http, "POST", "/api/v1/agents/writer/tokens", &Value::Null).await;
+    let second = second.json();
+    let path = format!("/api/v1/agents/writer/tokens/{}", second["id"].as_str().unwrap());
+    let second = bearer(&running.stranger, second["key"].as_str().unwrap());
+    assert_eq!(get(&second, "/api/v1/whoami").await.status, 200);
+    assert_eq!(send(&writer.http, "DELETE", &path, &Value::Null).await.status, 204);
+    check_refused(&get(&second, "/api/v1/whoami").await, 401, "UNAUTHENTICATED");
+    assert!(!writer.token.is_empty());
+    running.done("DELETE", "/api/v1/agents/writer", &Value::Null).await;
+    check_refused(&get(&writer.http, "/api/v1/whoami").await, 401, "UNAUTHENTICATED");
+}

@@ -1,0 +1,109 @@
+//! What a hub does unasked: it asks agents for their cards, and notices silence.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{Router, extract::State, routing::get};
+use http::StatusCode;
+use nuncio_hub::{directory::Item, event};
+use serde_json::{Value, json};
+
+use super::{Running, acme, card};
+
+/// An agent that shows a card, or fails.
+#[derive(Clone)]
+struct Agent {
+    address: SocketAddr,
+    is_well: Arc<AtomicBool>,
+}
+
+async fn agent() -> Agent {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("there is a port");
+    let address = listener.local_addr().expect("it has an address");
+    let agent = Agent { address, is_well: Arc::new(AtomicBool::new(true)) };
+    let show = async |State(agent): State<Agent>| {
+        if agent.is_well.load(Ordering::SeqCst) {
+            let card = card("asked", &format!("http://{}/", agent.address));
+            Ok(([("content-type", "application/json")], card.to_string()))
+        } else {
+            Err(StatusCode::INTERNAL_SERVER_ERROR)
+        }
+    };
+    let router = Router::new().route("/.well-known/agent-card.json", get(show));
+    let service = axum::serve(listener, router.with_state(agent.clone()));
+    tokio::spawn(service.into_future());
+    agent
+}
+
+/// Waits until something happened to an agent.
+async fn wait_for(running: &Running, after: u64, name: event::Name) -> u64 {
+    let mut reader = running.hub.directory.feed().read(acme(), None, Some(after));
+    loop {
+        match reader.next().await.expect("it can be read") {
+            Item::Logged(logged) if logged.event.name == name.as_str() => return logged.seq,
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_is_asked_goes_and_comes_with_its_answers() {
+    let running = Running::with(|options, _| {
+        options.liveness.probe = Duration::from_millis(20);
+    })
+    .await;
+    let agent = agent().await;
+    let url = format!("http://{}", agent.address);
+    let added = running.done("POST", "/api/v1/agents", &json!({ "card_url": url })).await;
+    assert_eq!((&added["watch"], &added["status"]), (&json!("probe"), &json!("online")));
+    agent.is_well.store(false, Ordering::SeqCst);
+    let gone = wait_for(&running, 0, event::Name::Offline).await;
+    agent.is_well.store(true, Ordering::SeqCst);
+    wait_for(&running, gone, event::Name::Online).await;
+}
+
+#[tokio::test]
+async fn a_card_that_changed_is_taken_over() {
+    let running = Running::with(|options, _| {
+        options.liveness.probe = Duration::from_millis(20);
+    })
+    .await;
+    let agent = agent().await;
+    let url = format!("http://{}", agent.address);
+    let mut old = card("asked", &format!("{url}/"));
+    old["description"] = json!("what it was");
+    let add = json!({ "card": old, "card_url": url });
+    running.done("POST", "/api/v1/agents", &add).await;
+    wait_for(&running, 0, event::Name::CardUpdated).await;
+    let card = running.done("GET", "/api/v1/agents/asked/card", &Value::Null).await;
+    assert_eq!(card["description"], "d");
+}
+
+#[tokio::test]
+async fn an_agent_that_says_nothing_any_more_is_offline() {
+    let running = Running::with(|options, _| {
+        options.liveness.sweep = Duration::from_millis(20);
+        options.liveness.offline = Duration::from_millis(1);
+    })
+    .await;
+    running.join("writer", None).await;
+    wait_for(&running, 0, event::Name::Offline).await;
+}
+
+#[tokio::test]
+async fn a_hub_that_drains_ends_by_itself_and_says_so_before() {
+    let running = Running::start().await;
+    assert_eq!(super::get(&running.stranger, "/readyz").await.status, 200);
+    let address = running.address;
+    running.hub.drain.begin(Duration::from_secs(30));
+    // The port is free as soon as nobody is served any more.
+    while nuncio_net::listen::Listener::bind(address).await.is_err() {
+        tokio::task::yield_now().await;
+    }
+}
