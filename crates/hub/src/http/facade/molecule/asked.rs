@@ -26,11 +26,15 @@ impl FromRequestParts<Hub> for Caller {
     type Rejection = Refused;
 
     async fn from_request_parts(head: &mut Parts, hub: &Hub) -> Result<Self, Refused> {
-        if let Some(agent) = departed(head, hub) {
-            let forwarded_to = agent.forwarded_to.clone();
-            return Err(Error::Gone { agent: agent.id.clone(), forwarded_to }.into());
-        }
-        let who = Who::from_request_parts(head, hub).await?;
+        let who = match Who::from_request_parts(head, hub).await {
+            Ok(who) => who,
+            Err(problem) if problem.status == StatusCode::UNAUTHORIZED => {
+                let agent = departed(head, hub).ok_or(problem)?;
+                let forwarded_to = agent.forwarded_to.clone();
+                return Err(Error::Gone { agent: agent.id.clone(), forwarded_to }.into());
+            }
+            Err(problem) => return Err(problem.into()),
+        };
         claim::check(&head.headers, WORKSPACE_ID, &who)?;
         Ok(Self(who))
     }

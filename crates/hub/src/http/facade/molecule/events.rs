@@ -16,10 +16,7 @@ use super::{
 use crate::{
     agent::Status,
     error::Error,
-    http::{
-        view::EventView,
-        who::{Role, Who},
-    },
+    http::{view::EventView, who::Who},
     hub::Hub,
     store::{EventQuery, LoggedEvent},
 };
@@ -175,12 +172,6 @@ impl Sight {
 
     /// Tells whether the reader would still be let in.
     pub(super) fn lasts(&self, hub: &Hub) -> bool {
-        let state = hub.directory.state();
-        let is_there = match &self.who.role {
-            Role::Agent(id) => state.present(&self.who.organisation, id).is_some(),
-            _ => true,
-        };
-        let key = self.who.identity.key.as_deref().and_then(|key| state.key(key.id()));
-        is_there && key.is_none_or(|key| key.revoked().is_none())
+        self.who.is_let_in(hub)
     }
 }
