@@ -65,7 +65,7 @@ fn make_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// Writes a file that only the user may read, all of it or none.
 pub(crate) fn write_secret(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let written = || {
-        let folder = path.parent().unwrap_or(Path::new("."));
+        let folder = path.parent().unwrap_or_else(|| Path::new("."));
         fs::create_dir_all(folder)?;
         let draft = path.with_extension(format!("new-{}", std::process::id()));
         let mut options = fs::OpenOptions::new();

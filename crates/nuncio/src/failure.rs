@@ -162,7 +162,7 @@ impl Failure {
     }
 
     /// A hub said no, for this reason.
-    pub(crate) fn of_hub(status: StatusCode, code: &str, detail: String) -> Self {
+    pub(crate) fn of_hub(status: StatusCode, code: &str, detail: &str) -> Self {
         let message = format!("{detail} ({code})");
         let exit = match status.as_u16() {
             401 | 403 => Exit::Auth,

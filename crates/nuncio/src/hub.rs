@@ -206,7 +206,7 @@ fn refused(status: StatusCode, bytes: &[u8]) -> Failure {
         }
         _ => problem.detail,
     };
-    let failure = Failure::of_hub(status, &problem.code, detail);
+    let failure = Failure::of_hub(status, &problem.code, &detail);
     if status == StatusCode::UNAUTHORIZED {
         return failure.hint("show a key with --key or NUNCIO_KEY");
     }

@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Deserialize)]
-struct Event {
+struct Told {
     seq: Option<u64>,
     event: String,
     workspace_id: String,
@@ -55,7 +55,7 @@ fn show(data: &[u8], output: &mut Output) -> Result<(), Failure> {
         return json(output, data);
     }
     // What cannot be read is passed over: the next may be.
-    let Ok(event) = serde_json::from_slice::<Event>(data) else { return Ok(()) };
+    let Ok(event) = serde_json::from_slice::<Told>(data) else { return Ok(()) };
     let seq = event.seq.map_or_else(|| "-".to_owned(), |seq| seq.to_string());
     Ok(output
         .line(&format!("{seq}\t{}\t{}\t{}", event.timestamp, event.event, event.workspace_id))?)

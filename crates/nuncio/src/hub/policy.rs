@@ -24,7 +24,7 @@ enum Command {
         caller: String,
         /// The name or id of the agent that is called.
         target: String,
-        /// Only this operation, such as SendMessage.
+        /// Only this operation, such as `SendMessage`.
         #[arg(long, value_name = "NAME")]
         operation: Option<String>,
         /// Only this skill.

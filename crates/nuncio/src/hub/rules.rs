@@ -1,11 +1,12 @@
 //! `nuncio rules`: exceptions from what the hierarchy says.
 
+use std::collections::BTreeMap;
+
 use clap::{Args, Subcommand, ValueEnum};
 use http::Method;
-use nuncio_protocol::json::Raw;
 use serde::{Deserialize, Serialize};
 
-use super::{Flags, json, segment, table::Table};
+use super::{Flags, Hub, agents::Agent, json, segment, table::Table};
 use crate::failure::Failure;
 
 /// Show, make and remove rules about who may call whom.
@@ -40,7 +41,7 @@ struct Put {
     caller: String,
     /// Who is called: an agent, `team:AGENT`, or `*`.
     target: String,
-    /// Only these operations, such as SendMessage. Repeatable.
+    /// Only these operations, such as `SendMessage`. Repeatable.
     #[arg(long, value_name = "NAME")]
     operation: Vec<String>,
     /// Only these skills. Repeatable.
@@ -101,10 +102,49 @@ struct List {
 struct Rule {
     id: String,
     effect: String,
-    caller: Raw,
-    target: Raw,
+    caller: Shown,
+    target: Shown,
     #[serde(default)]
     note: String,
+}
+
+/// Whom a rule is about, as the hub shows it.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Shown {
+    Any,
+    Agent(String),
+    Team(String),
+    User(String),
+}
+
+/// Names of agents, asked for once.
+struct Names<'a> {
+    hub: &'a Hub,
+    known: BTreeMap<String, String>,
+}
+
+impl Names<'_> {
+    async fn show(&mut self, shown: &Shown) -> String {
+        match shown {
+            Shown::Any => "*".to_owned(),
+            Shown::Agent(id) => self.name(id).await,
+            Shown::Team(id) => format!("team:{}", self.name(id).await),
+            Shown::User(name) => format!("user:{name}"),
+        }
+    }
+
+    /// Returns the name of an agent; the id of one that is gone.
+    async fn name(&mut self, id: &str) -> String {
+        if let Some(name) = self.known.get(id) {
+            return name.clone();
+        }
+        let path = format!("/api/v1/agents/{}", segment(id));
+        let found: Result<(Agent, _), _> = self.hub.read(&path).await;
+        let name = found.map_or_else(|_| id.to_owned(), |(agent, _)| agent.name);
+        self.known.insert(id.to_owned(), name.clone());
+        name
+    }
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
@@ -116,10 +156,12 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             if output.is_json() {
                 return json(&mut output, &bytes);
             }
+            let mut names = Names { hub: &hub, known: BTreeMap::new() };
             let mut table = Table::new(["ID", "EFFECT", "CALLER", "TARGET", "NOTE"]);
             for rule in list.rules {
-                let (caller, target) = (rule.caller.as_str(), rule.target.as_str());
-                table.row([rule.id, rule.effect, caller.to_owned(), target.to_owned(), rule.note]);
+                let (caller, target) =
+                    (names.show(&rule.caller).await, names.show(&rule.target).await);
+                table.row([rule.id, rule.effect, caller, target, rule.note]);
             }
             table.write(&mut output)?;
         }

@@ -16,7 +16,7 @@ impl Table {
     }
 
     pub(crate) fn row<const N: usize>(&mut self, row: [String; N]) {
-        self.rows.push(row.to_vec());
+        self.rows.push(Vec::from(row));
     }
 
     pub(crate) fn write(&self, output: &mut Output) -> io::Result<()> {

@@ -218,13 +218,11 @@ fn jwt(issuer: &configuration::Issuer, guard: &Guard) -> anyhow::Result<JwtIssue
 
 /// Returns the URL that callers are told: never what a request claims.
 fn public_url(configuration: &Configuration, address: SocketAddr) -> String {
-    match &configuration.public_url {
-        Some(url) => url.as_str().to_owned(),
-        None => {
-            let scheme = if configuration.tls.is_some() { "https" } else { "http" };
-            format!("{scheme}://{address}")
-        }
+    if let Some(url) = &configuration.public_url {
+        return url.as_str().to_owned();
     }
+    let scheme = if configuration.tls.is_some() { "https" } else { "http" };
+    format!("{scheme}://{address}")
 }
 
 async fn stop_when_told(hub: Hub, patience: Duration) {

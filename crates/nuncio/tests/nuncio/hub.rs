@@ -1,6 +1,6 @@
 //! `nuncio up` and the commands that ask it, from outside.
 
-use std::{path::PathBuf, process::Command};
+use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
 
 use nuncio_testkit::program::Program;
 
@@ -66,7 +66,6 @@ fn start(user: &User, arguments: &[&str]) -> Program {
 fn the_first_start_makes_a_key_that_the_commands_find() {
     let owner = Owner::new(&[]);
     assert!(owner.did(&["agents"]).starts_with("NAME"));
-    use std::os::unix::fs::PermissionsExt as _;
     let mode = std::fs::metadata(owner.key_file()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 
@@ -224,5 +223,5 @@ fn events_can_be_followed_from_the_first() {
 }
 
 fn key(owner: &Owner) -> String {
-    std::fs::read_to_string(owner.key_file()).unwrap().trim().to_owned()
+    std::fs::read_to_string(owner.key_file()).expect("the hub has made it").trim().to_owned()
 }

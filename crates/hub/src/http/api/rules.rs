@@ -4,7 +4,7 @@ use axum::{
     Json,
     extract::{Path, State},
 };
-use nuncio_auth::rules::{Asker, Question, Rule};
+use nuncio_auth::rules::{self, Asker, Question, Rule};
 use nuncio_protocol::{
     ids::AgentId,
     json::{self, Raw},
@@ -85,6 +85,11 @@ pub(crate) async fn put(
     let object = object.with("organisation", Raw::string(who.organisation.as_str()));
     let rule: Rule = json::from_str(object.as_str())
         .map_err(|error| Problem::invalid(error.path().clone(), error.to_string()))?;
+    let rule = Rule {
+        caller: known(&hub, &who, rule.caller, "caller")?,
+        target: known(&hub, &who, rule.target, "target")?,
+        ..rule
+    };
     hub.directory.put_rule(&rule, &who.actor()).await?;
     Ok(Json(view(&rule)))
 }
@@ -106,6 +111,24 @@ pub(crate) async fn remove(
     who.administrator()?;
     hub.directory.remove_rule(&who.organisation, &id, &who.actor()).await?;
     Ok(http::StatusCode::NO_CONTENT)
+}
+
+/// Lets people name agents by their names; a rule keeps to the id.
+fn known(
+    hub: &Hub,
+    who: &Who,
+    named: rules::Who,
+    field: &'static str,
+) -> Result<rules::Who, Problem> {
+    let id = |text: &AgentId| match find(hub, who, text.as_str()) {
+        Ok(agent) => Ok(agent.id.clone()),
+        Err(_) => Err(Problem::invalid(field, format!("there is no agent `{text}`"))),
+    };
+    Ok(match named {
+        rules::Who::Agent(text) => rules::Who::Agent(id(&text)?),
+        rules::Who::Team(text) => rules::Who::Team(id(&text)?),
+        named => named,
+    })
 }
 
 fn view(rule: &Rule) -> Raw {
