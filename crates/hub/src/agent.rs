@@ -75,21 +75,26 @@ pub struct Agent {
 }
 
 /// Where an agent is reached.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Addresses {
     /// From anywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub public: Option<Arc<str>>,
     /// From agents on its own network (M-07).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub internal: Option<Arc<str>>,
     /// Where its card is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub card: Option<Arc<str>>,
 }
 
 /// How calls come to an agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// From whoever calls: the hub only says where it is, and hands out a pair token.
@@ -118,7 +123,9 @@ impl Default for Standing {
 }
 
 /// How the health of an agent is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Watch {
     /// It says so itself, every 30 seconds.
@@ -131,7 +138,7 @@ pub enum Watch {
 }
 
 /// How an agent is (MD-07).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Known, and never seen.
@@ -197,7 +204,7 @@ impl fmt::Display for Status {
 }
 
 /// Who brought an agent in. Addresses that an administrator gave are trusted further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// The configuration file, which also takes it out again.

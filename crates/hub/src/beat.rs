@@ -20,7 +20,7 @@ const MOST_TEXT: usize = 4096;
 /// What an agent says of itself every 30 seconds (MD-02).
 ///
 /// What it leaves out is unknown, not zero. What it adds is ignored.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default)]
 pub struct Beat {
     /// Which part of its calls failed in the last minute: 0 to 1.
@@ -39,6 +39,7 @@ pub struct Beat {
     pub runtime_state: String,
     /// What its runtime can do.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub runtime_metadata: Option<Raw>,
 }
 

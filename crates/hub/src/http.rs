@@ -12,6 +12,7 @@ mod front;
 mod login;
 mod operations;
 mod problem;
+mod query;
 mod view;
 mod who;
 
@@ -28,6 +29,7 @@ pub fn router(hub: Hub) -> Router {
         .route("/version", get(operations::version))
         .route("/metrics", get(operations::metrics))
         .route("/login", get(login::login))
+        .route("/openapi.json", get(api::openapi))
         .route("/.well-known/jwks.json", get(operations::jwks))
         .route("/.well-known/ai-catalog.json", get(catalog::catalog))
         .nest("/api/v1", api::router());
@@ -39,6 +41,7 @@ pub fn router(hub: Hub) -> Router {
     }
     router
         .fallback(front::nothing_here)
+        .method_not_allowed_fallback(front::wrong_method)
         .layer(from_fn_with_state(hub.clone(), front::front))
         .with_state(hub)
 }

@@ -52,7 +52,7 @@ pub struct Parts {
     pub tickets: Tickets<Login>,
     /// Browsers that were let in.
     pub sessions: Sessions,
-    /// One-time tickets for WebSockets.
+    /// One-time tickets for `WebSocket`s.
     pub(crate) passes: Tickets<Who>,
     /// What callers cost.
     pub(crate) meter: Meter,

@@ -26,7 +26,7 @@ pub struct InvalidName {
 
 /// What a name looks like at a glance: two names with the same look are not told apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Look(Box<str>);
+pub struct Look(Box<str>);
 
 impl AgentName {
     /// Accepts lower-case ASCII alone, so that no two names differ in letters that look alike in
@@ -70,7 +70,7 @@ impl AgentName {
     }
 
     /// Returns what it looks like.
-    pub(crate) fn look(&self) -> Look {
+    pub fn look(&self) -> Look {
         let mut look = String::with_capacity(self.0.len());
         for letter in self.0.chars() {
             match letter {

@@ -12,9 +12,9 @@
 //! agents:
 //!   - name: weather
 //!     card: https://weather.example/.well-known/agent-card.json
-//!     credential: {bearer: '${TOKEN}'}
+//! authentication: {admin_key: '${KEY}'}
 //! ";
-//! let environment = [("TOKEN".to_owned(), "swordfish".to_owned())].into();
+//! let environment = [("KEY".to_owned(), "swordfish".to_owned())].into();
 //! let configuration = read(text, &environment)?;
 //! assert_eq!(configuration.agents[0].name.as_str(), "weather");
 //! # Ok::<(), nuncio::configuration::Error>(())
@@ -29,7 +29,6 @@ mod agent;
 mod authentication;
 mod database;
 mod limits;
-mod peer;
 mod rule;
 mod telemetry;
 mod units;
@@ -53,21 +52,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    agent::{Agent, ApiKey, Basic, Credential, Delivery, Dialect, Hosted, Liveness, OAuth2},
-    agent::{Reached, Signature, SkillAccess},
+    agent::{Agent, Delivery, Reached, SkillAccess},
     authentication::{Authentication, Issuer},
     change::Changes,
     database::Database,
     layers::{FILE_NAME, Flags, Layers, Loaded},
-    limits::{Limits, Quota},
-    peer::Peer,
+    limits::Limits,
     problem::{Error, Place, Problem},
     read::{Environment, read},
     rule::{Effect, OperationName, Rule, Subject},
     telemetry::{Level, LogFormat, Otlp, Telemetry},
     units::{
-        AddressRange, ByteSize, HumanDuration, InvalidValue, ListenAddress, Placed, SecretText,
-        WebUrl,
+        AddressRange, BrowserHost, ByteSize, HumanDuration, InvalidValue, ListenAddress, Placed,
+        SecretText, WebUrl,
     },
     watch::Watcher,
 };
@@ -84,6 +81,9 @@ pub struct Configuration {
     pub listen: ListenAddress,
     /// The URL that others reach the hub at, if it is not the address it listens at.
     pub public_url: Option<WebUrl>,
+    /// Further hosts under which browsers may reach the hub, beside that of `public_url` and
+    /// this machine's own: as the address bar shows them, with the port if it is there.
+    pub hosts: Vec<BrowserHost>,
     /// The certificate that the hub shows. Without, it speaks plain HTTP.
     pub tls: Option<Tls>,
     /// The folder for the database, keys and everything else that must last. Unless set, the
@@ -92,30 +92,26 @@ pub struct Configuration {
     /// Where everything is kept: `sqlite` in the data folder, a `postgres://` URL, or `memory`
     /// for nowhere at all.
     pub database: Database,
-    /// A `redis://` or `rediss://` URL. Several hubs on one database hear of each other's
-    /// changes sooner with it.
-    pub redis: Option<SecretText>,
     /// The name of the organisation that agents belong to unless they say otherwise.
     pub organisation: String,
-    /// Which older ways of speaking are answered beside A2A.
+    /// Whose paths are answered beside the hub's own, so that their agents and tools find it.
     pub dialects: Vec<Dialect>,
     /// Who may call whom without a rule: `strict` is the agent itself, its parent, its children
     /// and its siblings; `lineage` adds everyone above and below.
     pub hierarchy: Hierarchy,
     /// Whether agents without a parent count as siblings of each other.
     pub root_siblings: bool,
+    /// Whether an agent's new card waits for an administrator's agreement if it changes skills,
+    /// security or addresses.
+    pub hold_cards: bool,
     /// How callers prove who they are.
     pub authentication: Authentication,
     /// Agents that are known from the start.
     pub agents: Vec<Agent>,
-    /// Agents elsewhere that may be called, in Harbor's form.
-    pub peers: Vec<Peer>,
     /// Who may call whom, beside what the hierarchy says. A `deny` wins over any `allow`.
     pub rules: Vec<Rule>,
     /// How much of everything there may be.
     pub limits: Limits,
-    /// Callers with limits of their own.
-    pub quotas: Vec<Quota>,
     /// What the hub tells about itself.
     pub telemetry: Telemetry,
 }
@@ -125,20 +121,19 @@ impl Default for Configuration {
         Self {
             listen: ListenAddress::new("127.0.0.1", 7420),
             public_url: None,
+            hosts: Vec::new(),
             tls: None,
             data_dir: None,
             database: Database::Sqlite,
-            redis: None,
             organisation: "main".to_owned(),
             dialects: Dialect::ALL.to_vec(),
             hierarchy: Hierarchy::Strict,
             root_siblings: false,
+            hold_cards: false,
             authentication: Authentication::default(),
             agents: Vec::new(),
-            peers: Vec::new(),
             rules: Vec::new(),
             limits: Limits::default(),
-            quotas: Vec::new(),
             telemetry: Telemetry::default(),
         }
     }
@@ -154,6 +149,21 @@ pub struct Tls {
     pub key: PathBuf,
     /// A PEM file with the issuers of the certificates that callers may show.
     pub client_ca: Option<PathBuf>,
+}
+
+/// A program that came before the hub, by the paths that its agents and tools call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// `/registry/*`, `/workspaces/*`, `/ws` and `/events*`.
+    Molecule,
+    /// `/register`, `/discover` and `/agents`.
+    Opportunity,
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: [Self; 2] = [Self::Molecule, Self::Opportunity];
 }
 
 /// Who may call whom without a rule.

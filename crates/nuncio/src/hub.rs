@@ -123,7 +123,10 @@ impl Hub {
     }
 
     /// Asks for something, and reads it.
-    pub(crate) async fn read<T: DeserializeOwned>(&self, path: &str) -> Result<(T, Bytes), Failure> {
+    pub(crate) async fn read<T: DeserializeOwned>(
+        &self,
+        path: &str,
+    ) -> Result<(T, Bytes), Failure> {
         let bytes = self.get(path).await?;
         Ok((parse(&bytes)?, bytes))
     }
@@ -229,7 +232,7 @@ pub(crate) fn query(pairs: &[(&str, Option<String>)]) -> String {
 
 /// Writes what the hub said, as it said it.
 pub(crate) fn json(output: &mut Output, bytes: &[u8]) -> Result<(), Failure> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|_| Failure::internal("the hub's answer is no text"))?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| Failure::internal("the hub's answer is no text"))?;
     Ok(output.json(text)?)
 }

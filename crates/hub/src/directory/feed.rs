@@ -126,6 +126,8 @@ impl Reader {
                 continue;
             }
             tokio::select! {
+                // What is in the log happened before what is told beside it.
+                biased;
                 // The feed lives as long as its readers.
                 _ = self.tip.changed() => {}
                 passing = self.passing.recv() => match passing {

@@ -6,6 +6,7 @@ mod cards;
 mod epoch;
 mod events;
 mod keys;
+mod openapi;
 pub(super) mod register;
 mod rules;
 
@@ -14,6 +15,7 @@ use axum::{
     routing::{delete, get, post, put},
 };
 
+pub(super) use self::openapi::openapi;
 use crate::hub::Hub;
 
 pub(super) fn router() -> Router<Hub> {

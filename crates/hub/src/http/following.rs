@@ -84,7 +84,9 @@ impl Following {
                 return Err(End::Refused);
             }
             match item {
-                Some(Ok(item)) if self.wants(&item) => return Ok((&item).into()),
+                Some(Ok(item)) if self.wants(&item) => {
+                    return Ok(EventView::from(&item).seen_by(&self.hub, &self.who));
+                }
                 Some(Err(error)) => {
                     let error: &dyn std::error::Error = &error;
                     tracing::error!(error, "a reader's events cannot be read");

@@ -79,6 +79,11 @@ pub(super) async fn nothing_here() -> Problem {
     Problem::not_found()
 }
 
+pub(super) async fn wrong_method() -> Problem {
+    let detail = "this path has no such method; `Allow` names those it has";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "WRONG_METHOD", detail)
+}
+
 /// A page elsewhere must not make a browser speak for its user: neither by a name that leads
 /// here, nor from another origin.
 fn check_place(hub: &Hub, request: &Request) -> Result<(), Problem> {

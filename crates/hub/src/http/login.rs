@@ -1,13 +1,13 @@
 //! How a browser comes in: by a link that is good once.
 
 use axum::{
-    extract::{Query, State},
+    extract::State,
     response::{IntoResponse, Redirect, Response},
 };
 use http::{HeaderValue, StatusCode, header::SET_COOKIE};
 use serde::Deserialize;
 
-use super::{problem::Problem, who::COOKIE_NAME};
+use super::{problem::Problem, query::Query, who::COOKIE_NAME};
 use crate::{hub::Hub, session::LIFETIME};
 
 #[derive(Deserialize)]

@@ -11,28 +11,35 @@ use nuncio_protocol::{
 };
 use serde::Serialize;
 
+use super::who::Who;
 use crate::{
     Directory,
     agent::{Addresses, Agent, Delivery, Origin, Status, Watch},
     beat::Beat,
     directory::{Item, Passing},
+    hub::Hub,
     name::AgentName,
     store::LoggedEvent,
 };
 
 /// An agent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct AgentView {
+    #[schema(value_type = String)]
     pub(crate) id: AgentId,
+    #[schema(value_type = String)]
     pub(crate) name: AgentName,
+    #[schema(value_type = String)]
     pub(crate) organisation: Organisation,
     /// The name on its card.
     pub(crate) title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) role: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub(crate) parent: Option<AgentId>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub(crate) parent_name: Option<AgentName>,
     pub(crate) addresses: Addresses,
     pub(crate) delivery: Delivery,
@@ -41,6 +48,7 @@ pub(crate) struct AgentView {
     pub(crate) latency_hint_ms: Option<u32>,
     pub(crate) watch: Watch,
     pub(crate) status: Status,
+    #[schema(value_type = String, format = DateTime)]
     pub(crate) status_since: Timestamp,
     pub(crate) origin: Origin,
     pub(crate) skills: Vec<SkillView>,
@@ -51,13 +59,16 @@ pub(crate) struct AgentView {
     pub(crate) heartbeat: Option<BeatView>,
     pub(crate) has_held_card: bool,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = BTreeMap<String, Vec<String>>)]
     pub(crate) allowed_agents: BTreeMap<String, Vec<AgentId>>,
+    #[schema(value_type = String, format = DateTime)]
     pub(crate) created: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
     pub(crate) updated: Timestamp,
 }
 
 /// A skill, in short.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct SkillView {
     pub(crate) id: String,
     pub(crate) name: String,
@@ -65,8 +76,9 @@ pub(crate) struct SkillView {
 }
 
 /// What an agent last said of itself.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct BeatView {
+    #[schema(value_type = String, format = DateTime)]
     pub(crate) at: Timestamp,
     #[serde(flatten)]
     pub(crate) beat: Beat,
@@ -115,18 +127,37 @@ impl AgentView {
     }
 }
 
+impl AgentView {
+    /// Leaves out agents that a reader may not know of.
+    pub(crate) fn seen_by(mut self, hub: &Hub, who: &Who) -> Self {
+        if !self.parent.as_ref().is_none_or(|parent| who.sees(hub, Some(parent))) {
+            self.parent = None;
+            self.parent_name = None;
+        }
+        for agents in self.allowed_agents.values_mut() {
+            agents.retain(|agent| who.sees(hub, Some(agent)));
+        }
+        self
+    }
+}
+
 /// A key or token: everything but the secret.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct KeyView {
     pub(crate) id: String,
     /// Whose it is: `agent` or `user`.
+    #[schema(value_type = String)]
     pub(crate) kind: &'static str,
     pub(crate) name: String,
+    #[schema(value_type = Vec<String>)]
     pub(crate) scopes: Arc<[String]>,
+    #[schema(value_type = String, format = DateTime)]
     pub(crate) created: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) expires: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) revoked: Option<Timestamp>,
 }
 
@@ -150,7 +181,7 @@ impl From<&KeyRecord> for KeyView {
 }
 
 /// A key that was made. Its secret is here and never again.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct IssuedView {
     pub(crate) key: String,
     #[serde(flatten)]
@@ -164,13 +195,15 @@ impl From<&crate::directory::Issued> for IssuedView {
 }
 
 /// An event in the form of MD-50, with its place in the log if it has one.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct EventView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seq: Option<u64>,
     pub(crate) event: String,
     pub(crate) workspace_id: String,
+    #[schema(value_type = String, format = DateTime)]
     pub(crate) timestamp: Timestamp,
+    #[schema(value_type = Object)]
     pub(crate) payload: Raw,
 }
 
@@ -205,6 +238,23 @@ impl From<&Item> for EventView {
             Item::Logged(logged) => logged.into(),
             Item::Passing(passing) => (&**passing).into(),
         }
+    }
+}
+
+impl EventView {
+    /// Leaves out agents that a reader may not know of, such as the one above the one above.
+    pub(crate) fn seen_by(mut self, hub: &Hub, who: &Who) -> Self {
+        let Some(payload) = self.payload.as_object() else { return self };
+        let state = hub.directory.state();
+        let is_hidden = |value: &Raw| {
+            let id = value.as_text().and_then(|text| AgentId::parse(&text).ok());
+            id.is_some_and(|id| state.agent(&id).is_some() && !who.sees(hub, Some(&id)))
+        };
+        let members = payload.members();
+        let hidden = members.iter().filter(|(_, value)| is_hidden(value));
+        let kept = hidden.fold(payload, |payload, (name, _)| payload.without(name));
+        self.payload = kept.into_raw();
+        self
     }
 }
 

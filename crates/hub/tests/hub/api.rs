@@ -7,6 +7,7 @@ mod catalog;
 mod events;
 mod keeping;
 mod limits;
+mod openapi;
 mod pairs;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};

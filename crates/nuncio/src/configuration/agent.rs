@@ -1,22 +1,24 @@
 //! Agents that are known from the start.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
-use nuncio_protocol::dialect::WireForm;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
-use super::{AddressRange, HumanDuration, Placed, SecretText, WebUrl};
+use super::{AddressRange, HumanDuration, Placed, WebUrl};
 
 /// An agent: how it is reached, what it may do, whether it is well.
 ///
-/// It is found by `card` or by `url`, or it is hosted by the hub itself (`kind`).
+/// It is found by `card` or by `url`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Agent {
-    /// Its name, unlike that of any other.
+    /// Its name, unlike that of any other: 1 to 63 of `a` to `z`, digits, `-`, `_` and `.`, with
+    /// a letter or digit at both ends.
     pub name: Placed<String>,
+    /// What it is for, in a line.
+    pub role: Option<String>,
     /// The URL of its card.
     pub card: Option<WebUrl>,
     /// Its base URL, below which its card is looked for.
@@ -42,27 +44,13 @@ pub struct Agent {
     /// Whether it may be called in plain http, off this machine.
     #[serde(default)]
     pub allow_http: bool,
-    /// Whether its card must be signed.
-    #[serde(default)]
-    pub signature: Signature,
-    /// What proves to it who we are.
-    pub credential: Option<Credential>,
-    /// Whether it sends heartbeats. One that does not is asked how it is, every `probe`.
+    /// Whether it sends heartbeats. One that does not is asked how it is, every `limits.probe`.
     #[serde(default)]
     pub heartbeat: bool,
-    /// How often it is asked how it is; every 30 seconds unless set.
-    pub probe: Option<HumanDuration>,
     /// Who may use which of its skills. A skill that is not listed is open to all who may call
     /// the agent.
     #[serde(default)]
     pub skills: BTreeMap<String, SkillAccess>,
-    /// The dialect to speak with it, in place of what its card says.
-    pub dialect: Option<Dialect>,
-    /// Hosted by the hub itself: `echo` says what it hears, `command` runs a program.
-    pub kind: Option<Hosted>,
-    /// The program of a hosted `command`, and its arguments.
-    #[serde(default)]
-    pub command: Vec<String>,
 }
 
 /// Where an agent is.
@@ -72,38 +60,15 @@ pub enum Reached<'a> {
     Card(&'a WebUrl),
     /// Its card is to be found below this URL.
     Url(&'a WebUrl),
-    /// The hub hosts an agent that echoes.
-    Echo,
-    /// The hub hosts a program.
-    Command(&'a [String]),
-}
-
-/// How the hub knows that an agent is well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Liveness {
-    /// The agent says so by itself.
-    Heartbeat,
-    /// The hub asks, this often.
-    Probe(Duration),
 }
 
 impl Agent {
     /// Returns where the agent is.
-    pub fn reached(&self) -> Option<Reached<'_>> {
-        match (&self.card, &self.url, self.kind) {
-            (Some(card), None, None) => Some(Reached::Card(card)),
-            (None, Some(url), None) => Some(Reached::Url(url)),
-            (None, None, Some(Hosted::Echo)) => Some(Reached::Echo),
-            (None, None, Some(Hosted::Command)) => Some(Reached::Command(&self.command)),
+    pub const fn reached(&self) -> Option<Reached<'_>> {
+        match (&self.card, &self.url) {
+            (Some(card), None) => Some(Reached::Card(card)),
+            (None, Some(url)) => Some(Reached::Url(url)),
             _ => None,
-        }
-    }
-
-    /// Returns how the hub knows that the agent is well.
-    pub fn liveness(&self) -> Liveness {
-        match (self.heartbeat, self.probe) {
-            (true, _) => Liveness::Heartbeat,
-            (false, probe) => Liveness::Probe(probe.map_or(USUAL_PROBE, HumanDuration::get)),
         }
     }
 
@@ -121,15 +86,13 @@ impl Agent {
 }
 
 /// Reads how far somebody is trusted.
-pub(super) fn trust<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+fn trust<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
     let trust = u8::deserialize(deserializer)?;
     if (1..=5).contains(&trust) {
         return Ok(trust);
     }
     Err(D::Error::custom("expected 1 (a stranger without contract) to 5 (in-house)"))
 }
-
-const USUAL_PROBE: Duration = Duration::from_secs(30);
 
 const fn usual_trust() -> u8 {
     3
@@ -148,123 +111,10 @@ pub enum Delivery {
     Pull,
 }
 
-/// Whether a card must be signed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Signature {
-    /// Nobody looks.
-    #[default]
-    Off,
-    /// A signature is verified if there is one; nothing is refused.
-    Prefer,
-    /// A card without a good signature is refused.
-    Require,
-}
-
-/// What the hub hosts itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Hosted {
-    /// An agent that says what it hears.
-    Echo,
-    /// A program that is run for every message.
-    Command,
-}
-
-/// An older way of speaking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Dialect {
-    /// Molecule's.
-    Molecule,
-    /// Harbor's.
-    Harbor,
-    /// The opportunity agents' envelope.
-    Opportunity,
-    /// Upal's.
-    Upal,
-    /// `PocketPaw`'s.
-    Pocketpaw,
-}
-
-impl Dialect {
-    /// Every dialect.
-    pub const ALL: [Self; 5] =
-        [Self::Molecule, Self::Harbor, Self::Opportunity, Self::Upal, Self::Pocketpaw];
-
-    /// Returns the form in which it is spoken to others.
-    pub const fn form(self) -> WireForm {
-        match self {
-            Self::Molecule => WireForm::Molecule,
-            Self::Harbor => WireForm::Harbor,
-            Self::Opportunity => WireForm::Opportunity,
-            Self::Upal => WireForm::Upal,
-            Self::Pocketpaw => WireForm::PocketPaw,
-        }
-    }
-}
-
 /// Who may use a skill.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SkillAccess {
     /// The names of the agents that may; nobody else.
     pub allowed_agents: Vec<String>,
-}
-
-/// What proves to an agent who we are. It goes to the agent's own origin and nowhere else.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Credential {
-    /// A token, sent as `Authorization: Bearer …`.
-    Bearer(SecretText),
-    /// A key in a header.
-    ApiKey(ApiKey),
-    /// A name and a password.
-    Basic(Basic),
-    /// A token that an authorization server hands out for the hub's own name and secret.
-    #[serde(rename = "oauth2")]
-    OAuth2(OAuth2),
-}
-
-/// A key in a header.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ApiKey {
-    /// The name of the header.
-    #[serde(default = "usual_header")]
-    pub header: String,
-    /// The key.
-    pub value: SecretText,
-}
-
-fn usual_header() -> String {
-    "X-API-Key".to_owned()
-}
-
-/// A name and a password.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Basic {
-    /// The name.
-    pub user: String,
-    /// The password.
-    pub password: SecretText,
-}
-
-/// The hub's own name and secret at an authorization server (client credentials).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OAuth2 {
-    /// Where tokens are handed out.
-    pub token_url: WebUrl,
-    /// The hub's name there.
-    pub client_id: String,
-    /// The hub's secret there.
-    pub client_secret: SecretText,
-    /// What the token is to be good for.
-    #[serde(default)]
-    pub scopes: Vec<String>,
-    /// Whom the token is for.
-    pub audience: Option<String>,
 }

@@ -1,7 +1,5 @@
 //! How callers prove who they are.
 
-use std::path::PathBuf;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +10,6 @@ use super::{HumanDuration, Placed, SecretText, WebUrl};
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Authentication {
-    /// A file of API keys, as `nuncio key new --keys FILE` makes it.
-    pub keys: Option<PathBuf>,
     /// The administrator's key. Unless set, one is made at the first start and kept in the data
     /// folder.
     pub admin_key: Option<SecretText>,

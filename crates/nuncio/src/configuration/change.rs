@@ -1,6 +1,10 @@
 //! What a new configuration changes, and whether that needs a new start.
 
-use super::{Configuration, Telemetry};
+use std::collections::BTreeSet;
+
+use ipnet::IpNet;
+
+use super::{Agent, Configuration, Telemetry};
 
 /// What is different between two configurations, by top-level keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,44 +24,45 @@ impl Changes {
         let Configuration {
             listen,
             public_url,
+            hosts,
             tls,
             data_dir,
             database,
-            redis,
             organisation,
             dialects,
             hierarchy,
             root_siblings,
+            hold_cards,
             authentication,
             agents,
-            peers,
             rules,
             limits,
-            quotas,
             telemetry,
         } = new;
         changes.restart("listen", *listen != old.listen);
         changes.restart("public_url", *public_url != old.public_url);
+        changes.restart("hosts", *hosts != old.hosts);
         changes.restart("tls", *tls != old.tls);
         changes.restart("data_dir", *data_dir != old.data_dir);
         changes.restart("database", *database != old.database);
-        changes.restart("redis", *redis != old.redis);
         changes.restart("organisation", *organisation != old.organisation);
         changes.restart("dialects", *dialects != old.dialects);
         changes.live("hierarchy", *hierarchy != old.hierarchy);
         changes.live("root_siblings", *root_siblings != old.root_siblings);
+        changes.restart("hold_cards", *hold_cards != old.hold_cards);
         changes.restart("authentication", *authentication != old.authentication);
         changes.live("agents", *agents != old.agents);
-        changes.live("peers", *peers != old.peers);
+        // The way out is guarded by what was allowed at the start.
+        changes.restart("agents.allow_private", opened(agents) != opened(&old.agents));
+        let is_plain = |agents: &[Agent]| agents.iter().any(|agent| agent.allow_http);
+        changes.restart("agents.allow_http", is_plain(agents) != is_plain(&old.agents));
         changes.live("rules", *rules != old.rules);
-        changes.live("limits", *limits != old.limits);
-        changes.live("quotas", *quotas != old.quotas);
-        let Telemetry { level, levels, format, otlp, metrics } = telemetry;
+        changes.restart("limits", *limits != old.limits);
+        let Telemetry { level, levels, format, otlp } = telemetry;
         let before = &old.telemetry;
         changes.live("telemetry.level", *level != before.level || *levels != before.levels);
         changes.restart("telemetry.format", *format != before.format);
         changes.restart("telemetry.otlp", *otlp != before.otlp);
-        changes.restart("telemetry.metrics", *metrics != before.metrics);
         changes
     }
 
@@ -75,6 +80,11 @@ impl Changes {
     }
 }
 
+/// Returns every range of addresses that is open for some agent.
+fn opened(agents: &[Agent]) -> BTreeSet<IpNet> {
+    agents.iter().flat_map(|agent| &agent.allow_private).map(|range| range.0).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{super::read, *};
@@ -90,16 +100,29 @@ mod tests {
     #[test]
     fn agents_and_rules_change_at_once_and_listeners_do_not() {
         check("", "", &[], &[]);
-        check("", "agents: [{name: a, kind: echo}]", &["agents"], &[]);
+        check("", "agents: [{name: a, url: 'https://a'}]", &["agents"], &[]);
         check("", "rules: [{effect: deny, caller: '*', target: a}]", &["rules"], &[]);
-        check("", "limits: {calls_per_minute: 5}", &["limits"], &[]);
+        check("", "limits: {calls_per_minute: 5}", &[], &["limits"]);
+        check("", "hosts: [hub.example]\nhold_cards: true", &[], &["hosts", "hold_cards"]);
         check("", "telemetry: {level: debug}", &["telemetry.level"], &[]);
         check("", "listen: 127.0.0.1:1\ndatabase: memory", &[], &["listen", "database"]);
         check("database: postgres://u:a@h", "database: postgres://u:b@h", &[], &["database"]);
     }
 
     #[test]
+    fn what_agents_open_is_open_from_the_next_start() {
+        let agent = |name, keys| format!("- {{name: {name}, url: 'http://localhost'{keys}}}\n");
+        let one = format!("agents:\n{}", agent("a", ", allow_private: [10.0.0.0/8]"));
+        check("", &one, &["agents"], &["agents.allow_private"]);
+        let same = one.clone() + &agent("b", ", allow_private: [10.0.0.0/8]");
+        check(&one, &same, &["agents"], &[]);
+        let plain = one.clone() + &agent("b", ", allow_http: true");
+        check(&one, &plain, &["agents"], &["agents.allow_http"]);
+    }
+
+    #[test]
     fn where_something_stands_in_the_file_is_no_change() {
-        check("agents: [{name: a, kind: echo}]", "\n\nagents:\n- name: a\n  kind: echo", &[], &[]);
+        let one = "agents: [{name: a, url: 'https://a'}]";
+        check(one, "\n\nagents:\n- name: a\n  url: https://a", &[], &[]);
     }
 }

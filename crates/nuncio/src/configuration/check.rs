@@ -1,10 +1,15 @@
 //! Whether the parts of a configuration fit together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, hash_map::Entry};
 
-use super::{
-    Agent, Configuration, Error, Hosted, Place, Placed, Problem, Subject, nearest::nearest,
+use nuncio_auth::rules::MAX_DEPTH;
+use nuncio_hub::{
+    agent::MAX_ROLE_BYTES,
+    name::{AgentName, Look, MAX_BYTES},
 };
+use nuncio_protocol::ids::Organisation;
+
+use super::{Agent, Configuration, Error, Place, Placed, Problem, Subject, nearest::nearest};
 
 /// Looks for what contradicts something else.
 pub(super) fn check(configuration: &Configuration) -> Result<(), Error> {
@@ -14,7 +19,6 @@ pub(super) fn check(configuration: &Configuration) -> Result<(), Error> {
         self::agent(&format!("agents[{index}]"), agent, &mut problems);
     }
     parents(configuration, &mut problems);
-    peers(configuration, &mut problems);
     rules(configuration, &mut problems);
     issuers(configuration, &mut problems);
     whole(configuration, &mut problems);
@@ -40,6 +44,12 @@ pub(super) fn warnings(configuration: &Configuration) -> Vec<Problem> {
         if let Some(parent) = &agent.parent {
             doubt(parent, format!("agents[{index}].parent"));
         }
+        for (skill, access) in &agent.skills {
+            for allowed in &access.allowed_agents {
+                let key = format!("agents[{index}].skills.{skill}.allowed_agents");
+                doubt(&agent.name.with(allowed.clone()), key);
+            }
+        }
     }
     for (index, rule) in configuration.rules.iter().enumerate() {
         for (key, subject) in [("caller", &rule.caller), ("target", &rule.target)] {
@@ -57,33 +67,56 @@ fn at<T>(value: &Placed<T>, key: impl Into<String>, what: impl std::fmt::Display
 }
 
 fn names(configuration: &Configuration, problems: &mut Vec<Problem>) {
-    let mut first: BTreeMap<String, &Placed<String>> = BTreeMap::new();
-    for (index, Agent { name, .. }) in configuration.agents.iter().enumerate() {
+    let mut first: HashMap<Look, &Placed<String>> = HashMap::new();
+    for (index, agent) in configuration.agents.iter().enumerate() {
+        let Agent { name, parent, skills, .. } = agent;
         let key = format!("agents[{index}].name");
-        if !is_name(name) {
-            let fix = "use letters, digits, `-`, `_` and `.`, 1 to 128 of them";
-            problems.push(at(name, &key, format_args!("`{}` is no name", name.get())).fix(fix));
-        }
-        // Names that differ in capitals alone would be taken for each other.
-        match first.entry(name.to_lowercase()) {
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                entry.insert(name);
+        if let Some(parsed) = self::name(name, name, &key, problems) {
+            match first.entry(parsed.look()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(name);
+                }
+                Entry::Occupied(entry) => {
+                    let (other, line) = (entry.get().get(), entry.get().line);
+                    let what = if other == name.get() {
+                        format!("`{other}` is the name of the agent in line {line}, too")
+                    } else {
+                        format!("`{}` is easily taken for `{other}` in line {line}", name.get())
+                    };
+                    problems.push(at(name, key, what).fix("give it another name"));
+                }
             }
-            std::collections::btree_map::Entry::Occupied(entry) => {
-                let line = entry.get().line;
-                let what = format!("`{}` is the name of the agent in line {line}, too", name.get());
-                problems.push(at(name, key, what).fix("give it another name"));
+        }
+        if let Some(parent) = parent {
+            self::name(parent, parent, &format!("agents[{index}].parent"), problems);
+        }
+        for (skill, access) in skills {
+            let key = format!("agents[{index}].skills.{skill}.allowed_agents");
+            for allowed in &access.allowed_agents {
+                self::name(allowed, name, &key, problems);
             }
         }
     }
 }
 
-/// A name that is safe in URLs, rules and logs.
-fn is_name(name: &str) -> bool {
-    let is_fit = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
-    (1..=128).contains(&name.len())
-        && name.chars().all(is_fit)
-        && name.starts_with(char::is_alphanumeric)
+/// Reads the name of an agent as the hub does.
+fn name(
+    text: &str,
+    place: &Placed<String>,
+    key: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<AgentName> {
+    let parsed = AgentName::parse(text).ok();
+    if parsed.is_none() {
+        let such_as = AgentName::from_title(text).map(|name| format!(", such as `{name}`"));
+        let problem = at(place, key, format_args!("`{text}` is no name of an agent"));
+        problems.push(problem.fix(format_args!(
+            "use 1 to {MAX_BYTES} of a-z, digits, `-`, `_` and `.`, a letter or digit at both \
+             ends{}",
+            such_as.unwrap_or_default()
+        )));
+    }
+    parsed
 }
 
 fn agent(key: &str, agent: &Agent, problems: &mut Vec<Problem>) {
@@ -92,32 +125,19 @@ fn agent(key: &str, agent: &Agent, problems: &mut Vec<Problem>) {
     };
     let name = agent.name.get();
     if agent.reached().is_none() {
-        let is_lost = agent.card.is_none() && agent.url.is_none() && agent.kind.is_none();
-        let what = if is_lost {
+        let what = if agent.card.is_none() {
             "nothing says where it is"
         } else {
             "more than one thing says where it is"
         };
-        wrong(key.to_owned(), format!("`{name}`: {what}"), "set one of `card`, `url` and `kind`");
+        wrong(key.to_owned(), format!("`{name}`: {what}"), "set one of `card` and `url`");
     }
-    match (agent.kind, agent.command.is_empty()) {
-        (Some(Hosted::Command), true) => wrong(
-            format!("{key}.command"),
-            format!("`{name}` has no program to run"),
-            "add `command: [program, argument]`",
-        ),
-        (None | Some(Hosted::Echo), false) => wrong(
-            format!("{key}.command"),
-            format!("`{name}` runs no program"),
-            "add `kind: command`, or remove `command`",
-        ),
-        _ => {}
-    }
-    if agent.heartbeat && agent.probe.is_some() {
+    let role = agent.role.as_deref().unwrap_or_default();
+    if role.len() > MAX_ROLE_BYTES || role.chars().any(char::is_control) {
         wrong(
-            format!("{key}.probe"),
-            format!("`{name}` sends heartbeats and is probed"),
-            "remove one of `heartbeat` and `probe`",
+            format!("{key}.role"),
+            format!("`{name}`: expected one line of at most {MAX_ROLE_BYTES} bytes"),
+            "say in a few words what it is for",
         );
     }
     if agent.allow_http {
@@ -134,7 +154,6 @@ fn agent(key: &str, agent: &Agent, problems: &mut Vec<Problem>) {
 
 /// Looks for agents that are above themselves, and for trees that are too high.
 fn parents(configuration: &Configuration, problems: &mut Vec<Problem>) {
-    const DEPTH: usize = 32;
     let parent_of: BTreeMap<&str, &str> = configuration
         .agents
         .iter()
@@ -158,26 +177,11 @@ fn parents(configuration: &Configuration, problems: &mut Vec<Problem>) {
             }
             above = parent_of.get(current).copied();
         }
-        if above.is_none() && depth > DEPTH {
-            let what = format!("it is {depth} steps below the top, more than {DEPTH}");
+        // The one at the top is the first level.
+        if above.is_none() && depth >= MAX_DEPTH {
+            let what =
+                format!("it is in level {} of the tree, which may have {MAX_DEPTH}", depth + 1);
             problems.push(at(parent, format!("agents[{index}].parent"), what));
-        }
-    }
-}
-
-fn peers(configuration: &Configuration, problems: &mut Vec<Problem>) {
-    let mut seen = BTreeMap::new();
-    for (index, peer) in configuration.peers.iter().enumerate() {
-        let key = format!("peers[{index}].url");
-        if peer.url.is_plain() && !peer.allow_plaintext {
-            let what = format!("{} is plain http", peer.url.get());
-            let fix = "use https, or set `allow_plaintext: true` for a network that is safe";
-            problems.push(at(&peer.url, &key, what).fix(fix));
-        }
-        let canonical = peer.url.as_str().trim_end_matches('/').to_owned();
-        if let Some(line) = seen.insert(canonical, peer.url.line) {
-            let what = format!("{} stands in line {line}, too", peer.url.get());
-            problems.push(at(&peer.url, key, what).fix("keep one of them"));
         }
     }
 }
@@ -213,19 +217,18 @@ fn whole(configuration: &Configuration, problems: &mut Vec<Problem>) {
     let mut wrong = |key: &str, what: String, fix: &str| {
         problems.push(Problem::new(Place::at(0, 0), key, what).fix(fix));
     };
-    let Configuration { listen, authentication, organisation, redis, .. } = configuration;
+    let Configuration { listen, authentication, organisation, .. } = configuration;
     if authentication.open && !listen.is_loopback() {
         let what =
             format!("{listen} can be reached from elsewhere, so callers must prove who they are");
         wrong("authentication.open", what, "remove `open`, or listen at 127.0.0.1");
     }
-    if organisation.is_empty() || organisation.chars().any(char::is_control) {
-        wrong("organisation", "it needs a name".to_owned(), "leave it out, or name it");
-    }
-    let is_redis = |url: &str| url.starts_with("redis://") || url.starts_with("rediss://");
-    if redis.as_ref().is_some_and(|url| !is_redis(url.secret().expose())) {
-        let what = "expected a URL that begins with redis:// or rediss://".to_owned();
-        wrong("redis", what, "write redis://host:6379");
+    if Organisation::parse(organisation).is_err() || organisation.chars().any(char::is_control) {
+        wrong(
+            "organisation",
+            "it needs a name of at most 256 bytes".to_owned(),
+            "leave it out, or name it",
+        );
     }
     let limits = &configuration.limits;
     if *limits.offline.get() <= limits.heartbeat {

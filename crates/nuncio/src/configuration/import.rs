@@ -3,6 +3,7 @@
 //! What has no place in it is named in a comment: nothing is dropped in silence. Values that
 //! were not taken over are not repeated, since they may be secrets.
 
+mod address;
 mod draft;
 mod harbor;
 mod opportunity;

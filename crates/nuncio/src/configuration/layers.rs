@@ -115,14 +115,13 @@ pub(super) fn read_file(path: &Path) -> Result<String, Error> {
 impl Configuration {
     /// Makes relative paths start at the folder of the file that names them.
     fn resolve(&mut self, folder: &Path) {
-        let Self { tls, data_dir, authentication, .. } = self;
+        let Self { tls, data_dir, .. } = self;
         let mut paths: Vec<&mut PathBuf> = Vec::new();
         if let Some(tls) = tls {
             paths.extend([&mut tls.certificate, &mut tls.key]);
             paths.extend(&mut tls.client_ca);
         }
         paths.extend(data_dir);
-        paths.extend(&mut authentication.keys);
         for path in paths {
             // An absolute path stays as it is.
             *path = folder.join(&path);
@@ -188,10 +187,6 @@ pub(super) const VARIABLES: &[Variable] = &[
         configuration.database = value.parse()?;
         Ok(())
     }),
-    variable("NUNCIO_REDIS", |configuration, value| {
-        configuration.redis = Some(SecretText(Secret::new(value)));
-        Ok(())
-    }),
     variable("NUNCIO_ORGANISATION", |configuration, value| {
         value.clone_into(&mut configuration.organisation);
         Ok(())
@@ -206,10 +201,6 @@ pub(super) const VARIABLES: &[Variable] = &[
     }),
     variable("NUNCIO_ADMIN_KEY", |configuration, value| {
         configuration.authentication.admin_key = Some(SecretText(Secret::new(value)));
-        Ok(())
-    }),
-    variable("NUNCIO_KEYS", |configuration, value| {
-        configuration.authentication.keys = Some(value.into());
         Ok(())
     }),
     variable("NUNCIO_OPEN", |configuration, value| {
@@ -229,10 +220,6 @@ pub(super) const VARIABLES: &[Variable] = &[
             "json" => LogFormat::Json,
             _ => return Err(InvalidValue("auto, text or json")),
         };
-        Ok(())
-    }),
-    variable("NUNCIO_METRICS", |configuration, value| {
-        configuration.telemetry.metrics = switch(value)?;
         Ok(())
     }),
     variable("NUNCIO_OTLP_ENDPOINT", |configuration, value| {

@@ -20,19 +20,11 @@ pub struct Telemetry {
     pub format: LogFormat,
     /// Where traces are sent.
     pub otlp: Option<Otlp>,
-    /// Whether `/metrics` is there, for Prometheus.
-    pub metrics: bool,
 }
 
 impl Default for Telemetry {
     fn default() -> Self {
-        Self {
-            level: Level::Info,
-            levels: BTreeMap::new(),
-            format: LogFormat::Auto,
-            otlp: None,
-            metrics: true,
-        }
+        Self { level: Level::Info, levels: BTreeMap::new(), format: LogFormat::Auto, otlp: None }
     }
 }
 

@@ -7,9 +7,7 @@ use super::*;
 const EXAMPLE: &str = include_str!("../../../../examples/nuncio.yaml");
 
 fn environment() -> Environment {
-    ["WEATHER_TOKEN", "SEARCH_SECRET", "OTLP_TOKEN"]
-        .map(|name| (name.to_owned(), format!("secret-of-{name}")))
-        .into()
+    ["ADMIN_KEY", "OTLP_TOKEN"].map(|name| (name.to_owned(), format!("secret-of-{name}"))).into()
 }
 
 #[track_caller]
@@ -33,8 +31,8 @@ fn no_text_at_all_is_the_defaults() {
     assert_eq!(listen.to_string(), "127.0.0.1:7420");
     assert_eq!((database, organisation.as_str()), (Database::Sqlite, "main"));
     let seconds = |length: HumanDuration| length.get().as_secs();
-    let beats = [limits.heartbeat, *limits.offline.get(), limits.sweep, limits.pair_token];
-    assert_eq!(beats.map(seconds), [30, 90, 15, 300]);
+    let beats = [limits.heartbeat, *limits.offline.get(), limits.sweep, limits.probe];
+    assert_eq!(beats.map(seconds), [30, 90, 15, 30]);
     assert_eq!(limits.calls_per_minute.get(), 600);
     assert_eq!(limits.unauthenticated_calls_per_minute.get(), 60);
 }
@@ -42,7 +40,7 @@ fn no_text_at_all_is_the_defaults() {
 #[test]
 fn the_example_has_every_key_and_is_good() {
     let configuration = load(EXAMPLE);
-    assert_eq!(configuration.agents.len(), 5);
+    assert_eq!(configuration.agents.len(), 4);
     assert!(check::warnings(&configuration).is_empty());
     // Every key of the tree stands in the example, so that whoever copies it sees it.
     let schema: serde_json::Value = serde_json::from_str(&schema::json_schema()).unwrap();
@@ -56,25 +54,15 @@ fn the_example_has_every_key_and_is_good() {
 
 #[test]
 fn values_come_from_the_environment() {
-    let bearer = |text: &str| match &load(text).agents[0].credential {
-        Some(Credential::Bearer(token)) => token.secret().expose().to_owned(),
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(
-        bearer("agents: [{name: a, kind: echo, credential: {bearer: '${WEATHER_TOKEN}'}}]"),
-        "secret-of-WEATHER_TOKEN"
-    );
-    assert_eq!(
-        bearer("agents:\n- name: a\n  kind: echo\n  credential:\n    bearer: ${WEATHER_TOKEN}"),
-        "secret-of-WEATHER_TOKEN"
-    );
-    assert_eq!(
-        bearer(
-            "agents:\n- name: a\n  kind: echo\n  credential:\n    bearer: \"x-${NOT_SET:-default}\""
-        ),
-        "x-default"
-    );
-    assert_eq!(bearer("agents:\n- name: a\n  kind: echo\n  credential:\n    bearer: a$$b"), "a$b");
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let key = load(text).authentication.admin_key;
+        assert_eq!(key.unwrap().secret().expose(), expected, "{text}");
+    }
+    check("authentication: {admin_key: '${ADMIN_KEY}'}", "secret-of-ADMIN_KEY");
+    check("authentication:\n  admin_key: ${ADMIN_KEY}", "secret-of-ADMIN_KEY");
+    check("authentication:\n  admin_key: \"x-${NOT_SET:-default}\"", "x-default");
+    check("authentication:\n  admin_key: a$$b", "a$b");
     let limits = load("limits:\n  calls_per_minute: ${NOT_SET:-7}").limits;
     assert_eq!(limits.calls_per_minute.get(), 7);
 }
@@ -82,9 +70,9 @@ fn values_come_from_the_environment() {
 #[test]
 fn a_variable_that_is_not_set_is_named_with_its_line() {
     check_refused(
-        "listen: 127.0.0.1:1\nredis: ${REDIS_URL}\n",
-        "line 2, column 8: the environment has no variable `REDIS_URL`; set it, or give a \
-         default: ${REDIS_URL:-default}; a dollar sign itself is `$$`",
+        "listen: 127.0.0.1:1\ndatabase: ${DATABASE_URL}\n",
+        "line 2, column 11: the environment has no variable `DATABASE_URL`; set it, or give a \
+         default: ${DATABASE_URL:-default}; a dollar sign itself is `$$`",
     );
 }
 
@@ -95,13 +83,13 @@ fn a_misspelt_key_is_named_with_its_place_and_what_was_meant() {
         "line 1, column 1: listne: `listne` is no key here; did you mean `listen`?",
     );
     check_refused(
-        "agents:\n  - name: a\n    kind: echo\n    trsut: 3\n",
+        "agents:\n  - name: a\n    url: https://a\n    trsut: 3\n",
         "line 4, column 5: agents[0].trsut: `trsut` is no key here; did you mean `trust`?",
     );
     check_refused(
         "telemetry:\n  colour: red\n",
         "line 2, column 3: telemetry.colour: `colour` is no key here; known are level, levels, \
-         format, otlp, metrics",
+         format, otlp",
     );
 }
 
@@ -120,11 +108,11 @@ fn a_value_that_does_not_fit_is_named_with_what_would() {
         "line 1, column 12: hierarchy: `strikt` is not known here; did you mean `strict`?",
     );
     check_refused(
-        "agents: [{name: a, kind: echo, trust: 9}]",
-        "line 1, column 39: agents[0].trust: expected 1 (a stranger without contract) to 5 (in-house)",
+        "agents: [{name: a, url: 'https://a', trust: 9}]",
+        "line 1, column 45: agents[0].trust: expected 1 (a stranger without contract) to 5 (in-house)",
     );
     check_refused(
-        "agents:\n- kind: echo",
+        "agents:\n- url: https://a",
         "line 2, column 3: agents[0]: `name` is missing; add `name: …`",
     );
     check_refused(
@@ -136,7 +124,7 @@ fn a_value_that_does_not_fit_is_named_with_what_would() {
 #[test]
 fn parts_that_do_not_fit_together_are_all_told() {
     let error = read(
-        "agents:\n- {name: a, kind: echo, parent: b}\n- {name: b, kind: echo, parent: a}\n- {name: A}\n- {name: c, kind: command}\n- {name: d, card: 'http://d.example'}\n",
+        "agents:\n- {name: a, url: 'https://a', parent: b}\n- {name: b, url: 'https://b', parent: a}\n- {name: a}\n- {name: c, url: 'https://c', card: 'https://c'}\n- {name: d, card: 'http://d.example'}\n",
         &environment(),
     )
     .unwrap_err();
@@ -145,9 +133,9 @@ fn parts_that_do_not_fit_together_are_all_told() {
     assert_eq!(
         found,
         [
-            ("agents[2].name", "`A` is the name of the agent in line 2, too"),
-            ("agents[2]", "`A`: nothing says where it is"),
-            ("agents[3].command", "`c` has no program to run"),
+            ("agents[2].name", "`a` is the name of the agent in line 2, too"),
+            ("agents[2]", "`a`: nothing says where it is"),
+            ("agents[3]", "`c`: more than one thing says where it is"),
             ("agents[4].card", "http://d.example is plain http"),
             ("agents[0].parent", "`a` would be above itself"),
             ("agents[1].parent", "`b` would be above itself"),
@@ -164,21 +152,38 @@ fn contradictions_are_refused() {
         assert_eq!(error.problems().first().map(Problem::key), Some(key), "{error}");
     }
     check("listen: 0.0.0.0:1\nauthentication: {open: true}", "authentication.open");
-    check("redis: http://a", "redis");
     check("limits: {offline: 10s}", "limits.offline");
     check("rules: [{effect: allow, caller: a, target: 'user:b'}]", "rules[0].target");
-    check("peers: [{url: 'http://a.example', trust_tier: 3}]", "peers[0].url");
-    check(
-        "peers: [{url: 'https://a', trust_tier: 3}, {url: 'https://a/', trust_tier: 3}]",
-        "peers[1].url",
-    );
-    check("agents: [{name: a, kind: echo, heartbeat: true, probe: 5s}]", "agents[0].probe");
-    check("agents: [{name: a, kind: echo, url: 'https://a'}]", "agents[0]");
-    check("agents: [{name: 'a/b', kind: echo}]", "agents[0].name");
+    check("agents: [{name: a, url: 'https://a', role: \"two\\nlines\"}]", "agents[0].role");
     let issuer = "{issuer: i, audience: [a], jwks_url: 'https://i'}";
     check(
         &format!("authentication: {{issuers: [{issuer}, {issuer}]}}"),
         "authentication.issuers[1].prefix",
+    );
+}
+
+#[test]
+fn names_are_those_of_the_hub() {
+    #[track_caller]
+    fn check(agent: &str, key: &str) {
+        let error = read(&format!("agents: [{agent}]"), &environment()).unwrap_err();
+        assert_eq!(error.problems().first().map(Problem::key), Some(key), "{error}");
+    }
+    check_refused(
+        "agents:\n- {name: SEO Agent, url: 'https://a'}",
+        "line 2, column 10: agents[0].name: `SEO Agent` is no name of an agent; use 1 to 63 of \
+         a-z, digits, `-`, `_` and `.`, a letter or digit at both ends, such as `seo-agent`",
+    );
+    check_refused(
+        "agents:\n- {name: billing, url: 'https://a'}\n- {name: bi11ing, url: 'https://b'}",
+        "line 3, column 10: agents[1].name: `bi11ing` is easily taken for `billing` in line 2; \
+         give it another name",
+    );
+    check("{name: a/b, url: 'https://a'}", "agents[0].name");
+    check("{name: a, url: 'https://a', parent: B}", "agents[0].parent");
+    check(
+        "{name: a, url: 'https://a', skills: {s: {allowed_agents: ['*']}}}",
+        "agents[0].skills.s.allowed_agents",
     );
 }
 
@@ -190,24 +195,27 @@ fn a_tree_that_is_too_high_is_refused() {
             _ => format!(", parent: a{}", index - 1),
         };
         let agents: Vec<_> = (0..length)
-            .map(|index| format!("- {{name: a{index}, kind: echo{}}}", parent(index)))
+            .map(|index| format!("- {{name: a{index}, url: 'https://a'{}}}", parent(index)))
             .collect();
         format!("agents:\n{}", agents.join("\n"))
     };
-    load(&chain(33));
-    assert!(read(&chain(34), &environment()).is_err());
+    load(&chain(32));
+    assert!(read(&chain(33), &environment()).is_err());
 }
 
 #[test]
 fn a_name_that_nobody_has_is_a_warning() {
-    let configuration =
-        load("agents:\n- {name: boss, kind: echo}\n- {name: b, kind: echo, parent: bos}");
+    let configuration = load(
+        "agents:\n- {name: boss, url: 'https://a', skills: {s: {allowed_agents: [clerk]}}}\n\
+         - {name: b, parent: bos, url: 'https://b'}",
+    );
     let warnings = check::warnings(&configuration);
     let told: Vec<_> = warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
         [
-            "line 3, column 33: agents[1].parent: no agent `bos` is in this file; did you mean `boss`?"
+            "line 2, column 10: agents[0].skills.s.allowed_agents: no agent `clerk` is in this file; it must be registered by other means",
+            "line 3, column 21: agents[1].parent: no agent `bos` is in this file; did you mean `boss`?"
         ]
     );
 }
@@ -216,11 +224,7 @@ fn a_name_that_nobody_has_is_a_warning() {
 fn secrets_are_nowhere_to_be_seen() {
     let text = "
 database: postgres://u:hunter2@h/d
-redis: redis://:hunter2@h
 authentication: {admin_key: hunter2}
-agents:
-- {name: a, kind: echo, credential: {bearer: hunter2}}
-- {name: b, kind: echo, credential: {basic: {user: u, password: hunter2}}}
 telemetry: {otlp: {endpoint: 'https://o', headers: {x: hunter2}}}
 ";
     let configuration = load(text);
@@ -230,7 +234,6 @@ telemetry: {otlp: {endpoint: 'https://o', headers: {x: hunter2}}}
     for wrong in [
         "database: postgre://u:hunter2@h",
         "public_url: 'https://u:hunter2@h'",
-        "redis: http://hunter2",
         "agents: [{name: a, url: 'ftp://u:hunter2@h'}]",
         "listen: hunter2",
     ] {
@@ -242,7 +245,7 @@ telemetry: {otlp: {endpoint: 'https://o', headers: {x: hunter2}}}
         "listen: ${S}",
         "limits:\n  drain: ${S}",
         "hierarchy: ${S}",
-        "limits:\n  agents: ${S}",
+        "limits:\n  connections: ${S}",
         "root_siblings: ${S}",
         "rules: ${S}",
         "rules:\n- effect: ${S}",
@@ -267,7 +270,7 @@ fn layers_overrule_each_other() {
         ("NUNCIO_ORGANISATION", "of-environment"),
         ("NUNCIO_ADMIN_KEY", "k"),
         ("NUNCIO_LOG_LEVEL", "debug"),
-        ("NUNCIO_REDIS", ""),
+        ("NUNCIO_PUBLIC_URL", ""),
         ("NUNCIO_DATABASE", "postgres://h"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -276,7 +279,8 @@ fn layers_overrule_each_other() {
     assert_eq!(of_environment.listen.port(), 2);
     assert_eq!(of_environment.organisation, "of-environment");
     assert_eq!(of_environment.telemetry.level, Level::Debug);
-    assert!(of_environment.authentication.admin_key.is_some() && of_environment.redis.is_none());
+    assert!(of_environment.authentication.admin_key.is_some());
+    assert_eq!(of_environment.public_url, None);
     assert!(matches!(of_environment.database, Database::Postgres(_)));
     layers.flags = Flags { port: Some(3), in_memory: true, ..Flags::default() };
     let of_flags = load(&layers);
@@ -319,7 +323,7 @@ fn a_file_names_itself_in_errors() {
 
 #[test]
 fn aliases_and_bombs_are_read_or_refused() {
-    let text = "agents:\n- &a {name: a, kind: echo}\n- {<<: *a, name: b}\n";
+    let text = "agents:\n- &a {name: a, url: 'https://a'}\n- {<<: *a, name: b}\n";
     assert_eq!(load(text).agents.len(), 2);
     let lines = (1..20).map(|level| {
         let before = format!("*a{},", level - 1).repeat(10);
@@ -328,14 +332,6 @@ fn aliases_and_bombs_are_read_or_refused() {
     let bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned() + &lines.collect::<Vec<_>>().concat();
     assert!(read(&bomb, &environment()).is_err());
     assert!(read(&"[".repeat(100_000), &environment()).is_err());
-}
-
-#[test]
-fn a_peer_is_as_the_client_takes_it() {
-    let peers = load(EXAMPLE).peers;
-    let entry = peers[0].to_entry();
-    assert_eq!(entry.url(), peers[0].url.as_str());
-    assert_eq!(entry.trust(), peers[0].trust_tier);
 }
 
 /// Returns the beginning of the letter at a place in the example.

@@ -290,6 +290,42 @@ impl fmt::Display for WebUrl {
     }
 }
 
+/// A host under which a browser may come, with the port if the address bar shows one. Kept in
+/// small letters, as browsers send it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrowserHost(String);
+
+textual!(
+    BrowserHost,
+    "a host such as hub.example or 10.1.2.3:7420, without http://",
+    r"^[A-Za-z0-9._-]+(:\d+)?$|^\[[0-9a-fA-F:.]+\](:\d+)?$"
+);
+
+impl BrowserHost {
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for BrowserHost {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        // With some port, a host is one to listen at as well.
+        let text = text.trim();
+        let is_address = |text: &str| text.parse::<ListenAddress>().is_ok();
+        let is_host = is_address(text) || is_address(&format!("{text}:0"));
+        if is_host { Ok(Self(text.to_ascii_lowercase())) } else { Err(Self::EXPECTED) }
+    }
+}
+
+impl fmt::Display for BrowserHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// A range of addresses: `10.0.0.0/8`, `fd00::/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressRange(pub IpNet);
@@ -508,6 +544,23 @@ mod tests {
     }
 
     #[track_caller]
+    fn check_host(text: &str, expected: Option<&str>) {
+        let read: Option<BrowserHost> = text.parse().ok();
+        assert_eq!(read.as_ref().map(BrowserHost::as_str), expected, "{text}");
+    }
+
+    #[test]
+    fn hosts_are_as_browsers_send_them() {
+        check_host("Hub.Example", Some("hub.example"));
+        check_host("hub.example:8443", Some("hub.example:8443"));
+        check_host("[::1]:1", Some("[::1]:1"));
+        check_host("[::1]", Some("[::1]"));
+        for text in ["", "https://hub.example", "hub.example/", "a b", "a:b", "::1", "u@a", "a:"] {
+            check_host(text, None);
+        }
+    }
+
+    #[track_caller]
     fn check_url(text: &str, is_plain: Option<bool>) {
         let read: Option<WebUrl> = text.parse().ok();
         assert_eq!(read.map(|read| read.is_plain()), is_plain, "{text}");
@@ -539,6 +592,7 @@ mod tests {
             let _ = text.parse::<ByteSize>();
             let _ = text.parse::<ListenAddress>();
             let _ = text.parse::<WebUrl>();
+            let _ = text.parse::<BrowserHost>();
         }
     }
 }

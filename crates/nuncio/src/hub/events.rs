@@ -41,7 +41,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut decoder = Decoder::new(Limits::default());
     while let Some(chunk) = response.chunk().await.map_err(|error| Failure::net(&error))? {
         decoder.push(chunk);
-        while let Some(event) = decoder.next_event().map_err(|error| Failure::internal(error.to_string()))? {
+        while let Some(event) =
+            decoder.next_event().map_err(|error| Failure::internal(error.to_string()))?
+        {
             show(&event.data, &mut output)?;
         }
     }
@@ -55,5 +57,6 @@ fn show(data: &[u8], output: &mut Output) -> Result<(), Failure> {
     // What cannot be read is passed over: the next may be.
     let Ok(event) = serde_json::from_slice::<Event>(data) else { return Ok(()) };
     let seq = event.seq.map_or_else(|| "-".to_owned(), |seq| seq.to_string());
-    Ok(output.line(&format!("{seq}\t{}\t{}\t{}", event.timestamp, event.event, event.workspace_id))?)
+    Ok(output
+        .line(&format!("{seq}\t{}\t{}\t{}", event.timestamp, event.event, event.workspace_id))?)
 }

@@ -119,13 +119,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             let mut table = Table::new(["ID", "EFFECT", "CALLER", "TARGET", "NOTE"]);
             for rule in list.rules {
                 let (caller, target) = (rule.caller.as_str(), rule.target.as_str());
-                table.row([
-                    rule.id,
-                    rule.effect,
-                    caller.to_owned(),
-                    target.to_owned(),
-                    rule.note,
-                ]);
+                table.row([rule.id, rule.effect, caller.to_owned(), target.to_owned(), rule.note]);
             }
             table.write(&mut output)?;
         }

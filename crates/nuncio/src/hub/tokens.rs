@@ -97,8 +97,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut output = arguments.flags.output();
     let issued = match arguments.command {
         Command::Enrol { agent, parent, reusable } => {
-            let body =
-                Enrolment { agent: agent.as_deref(), parent: parent.as_deref(), reusable };
+            let body = Enrolment { agent: agent.as_deref(), parent: parent.as_deref(), reusable };
             hub.call(Method::POST, "/api/v1/enrolments", Some(&body)).await?
         }
         Command::New { agent } => {

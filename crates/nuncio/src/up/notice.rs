@@ -27,8 +27,8 @@ pub(super) fn say(hub: &Hub, address: SocketAddr, key: &Key, login: &str) {
     if key.is_new {
         eprintln!("made the administrator's key, kept in {}", key.path.display());
     }
+    eprintln!("log in:       {login}");
     if std::io::stderr().is_terminal() {
-        eprintln!("log in:       {login}");
         eprintln!("              (good once, for a minute; `nuncio login` makes another)");
         eprintln!("agents:       nuncio agents");
         eprintln!("add one:      nuncio agents add https://agent.example");

@@ -29,7 +29,9 @@ impl Reload {
             match self.watcher.changed().await {
                 Ok(loaded) => self.take(loaded, telemetry).await,
                 Err(error) => {
-                    tracing::error!("the new configuration is not taken, the old one stays: {error}");
+                    tracing::error!(
+                        "the new configuration is not taken, the old one stays: {error}"
+                    );
                 }
             }
         }

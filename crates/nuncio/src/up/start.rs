@@ -118,6 +118,10 @@ async fn assemble(
     };
     settings.bodies.bytes = configuration.limits.request_body.bytes();
     settings.hosts = configuration.hosts.iter().map(|host| host.as_str().to_owned()).collect();
+    let limits = &configuration.limits;
+    settings.limits.requests = limits.calls_per_minute.get();
+    settings.limits.strangers = limits.unauthenticated_calls_per_minute.get();
+    settings.limits.streams = usize::try_from(limits.streams_per_caller.get())?;
     Ok(Hub::new(Parts::new(directory, gatekeeper, guard, minter, settings)))
 }
 

@@ -150,8 +150,12 @@ fn an_agent_enrols_beats_and_finds_its_peers() {
     assert!(head.starts_with("HTTP/1.1 201"), "{head}{answer}");
     let token = answer.split(r#""token":""#).nth(1).unwrap().split('"').next().unwrap().to_owned();
 
-    let (head, answer) =
-        owner.hub.send("POST", "/api/v1/agents/writer/heartbeat", &bearer(&token), r#"{"current_task":"a poem"}"#);
+    let (head, answer) = owner.hub.send(
+        "POST",
+        "/api/v1/agents/writer/heartbeat",
+        &bearer(&token),
+        r#"{"current_task":"a poem"}"#,
+    );
     assert!(head.starts_with("HTTP/1.1 200"), "{head}{answer}");
     assert!(owner.did(&["agents"]).contains("a poem"));
     let (head, answer) = owner.ask(Some(&token), "/api/v1/agents/writer/peers");
@@ -213,7 +217,10 @@ fn events_can_be_followed_from_the_first() {
     owner.did(&["agents", "remove", "lead"]);
     let (head, answer) = owner.ask(Some(&key(&owner)), "/api/v1/events?after=0");
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-    assert!(answer.contains("WORKSPACE_PROVISIONING") && answer.contains("WORKSPACE_REMOVED"), "{answer}");
+    assert!(
+        answer.contains("WORKSPACE_PROVISIONING") && answer.contains("WORKSPACE_REMOVED"),
+        "{answer}"
+    );
 }
 
 fn key(owner: &Owner) -> String {

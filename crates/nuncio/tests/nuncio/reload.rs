@@ -1,6 +1,5 @@
 //! `SIGHUP` and the systemd unit. Nothing else here hears the signal.
 
-
 use std::{fs, process::Command};
 
 use nuncio::configuration::{Changes, Layers, Watcher};

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::{Path, State},
 };
 use http::StatusCode;
 use nuncio_client::discover::{Ask, Source};
@@ -16,34 +16,47 @@ use crate::{
     agent::{Addresses, Agent, Card, Delivery, Origin, Standing, Status, Watch},
     directory::{self, Below, NewAgent, Patch, Probed},
     error::Error,
-    http::{body, problem::Problem, view::AgentView, who::Who},
+    http::{body, problem::Problem, query::Query, view::AgentView, who::Who},
     hub::Hub,
     name::AgentName,
 };
 
 /// What is looked for.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Search {
     q: Option<String>,
     skill: Option<String>,
     tag: Option<String>,
     capability: Option<String>,
+    #[param(inline)]
     status: Option<Status>,
     parent: Option<String>,
+    #[param(value_type = Option<String>)]
     after: Option<AgentName>,
     limit: Option<usize>,
 }
 
 /// A page of agents.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct AgentPage {
     agents: Vec<AgentView>,
     /// What to ask with as `after` for the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     next: Option<AgentName>,
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/agents",
+    operation_id = "searchAgents",
+    tag = "agents",
+    summary = "Searches agents that the caller may call",
+    params(Search),
+    responses((status = 200, description = "Done", body = AgentPage)),
+)]
 pub(crate) async fn search(
     State(hub): State<Hub>,
     who: Who,
@@ -65,10 +78,21 @@ pub(crate) async fn search(
         limit: search.limit.unwrap_or(100),
     };
     let page = hub.directory.search(who.asker(), &query);
-    let agents = page.agents.iter().map(|agent| AgentView::new(&hub.directory, agent)).collect();
+    let agents = page.agents.iter();
+    let agents =
+        agents.map(|agent| AgentView::new(&hub.directory, agent).seen_by(&hub, &who)).collect();
     Ok(Json(AgentPage { agents, next: page.next }))
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/agents/{agent}",
+    operation_id = "showAgent",
+    tag = "agents",
+    summary = "Shows an agent",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    responses((status = 200, description = "Done", body = AgentView)),
+)]
 pub(crate) async fn show(
     State(hub): State<Hub>,
     who: Who,
@@ -76,19 +100,22 @@ pub(crate) async fn show(
 ) -> Result<Json<AgentView>, Problem> {
     who.somebody()?;
     let agent = hub.directory.visible(who.asker(), &agent)?;
-    Ok(Json(AgentView::new(&hub.directory, &agent)))
+    Ok(Json(AgentView::new(&hub.directory, &agent).seen_by(&hub, &who)))
 }
 
 /// An agent to bring in.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Add {
     /// Names it for good; made up if there is none.
+    #[schema(value_type = Option<String>)]
     id: Option<AgentId>,
     /// What it is called; made of its card's name if there is none.
+    #[schema(value_type = Option<String>)]
     name: Option<AgentName>,
     role: Option<String>,
     /// Its card, as a JSON value.
+    #[schema(value_type = Option<Object>)]
     card: Option<nuncio_protocol::json::Raw>,
     /// Where its card is found, or the agent itself: it is fetched now.
     card_url: Option<String>,
@@ -106,6 +133,15 @@ pub(crate) struct Add {
     allowed_agents: BTreeMap<String, Vec<String>>,
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/agents",
+    operation_id = "addAgent",
+    tag = "agents",
+    summary = "Brings in an agent",
+    request_body = Add,
+    responses((status = 201, description = "Made", body = AgentView)),
+)]
 pub(crate) async fn add(
     State(hub): State<Hub>,
     who: Who,
@@ -161,9 +197,10 @@ pub(crate) async fn add(
 }
 
 /// What is to be different; what is not said stays.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Edit {
+    #[schema(value_type = Option<String>)]
     name: Option<AgentName>,
     role: Option<String>,
     url: Option<String>,
@@ -175,6 +212,16 @@ pub(crate) struct Edit {
     allowed_agents: Option<BTreeMap<String, Vec<String>>>,
 }
 
+#[utoipa::path(
+    patch,
+    path = "/api/v1/agents/{agent}",
+    operation_id = "editAgent",
+    tag = "agents",
+    summary = "Changes an agent",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    request_body = Edit,
+    responses((status = 200, description = "Done", body = AgentView)),
+)]
 pub(crate) async fn edit(
     State(hub): State<Hub>,
     who: Who,
@@ -212,14 +259,16 @@ pub(crate) async fn edit(
 }
 
 /// What becomes of those below, and who stands in.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Remove {
+    #[param(inline)]
     below: BelowWord,
     forwarded_to: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum BelowWord {
     #[default]
@@ -228,11 +277,20 @@ enum BelowWord {
     Remove,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Removed {
     removed: usize,
 }
 
+#[utoipa::path(
+    delete,
+    path = "/api/v1/agents/{agent}",
+    operation_id = "removeAgent",
+    tag = "agents",
+    summary = "Removes an agent for good",
+    params(("agent" = String, Path, description = "The name or id of an agent"), Remove),
+    responses((status = 200, description = "Done", body = Removed)),
+)]
 pub(crate) async fn remove(
     State(hub): State<Hub>,
     who: Who,
@@ -254,11 +312,12 @@ pub(crate) async fn remove(
 }
 
 /// A place in the hierarchy.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Place {
     /// The name or id of the agent above; `null` for none.
     #[serde(deserialize_with = "said")]
+    #[schema(required = true)]
     parent: Option<String>,
 }
 
@@ -267,6 +326,16 @@ fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
     Option::deserialize(deserializer)
 }
 
+#[utoipa::path(
+    put,
+    path = "/api/v1/agents/{agent}/parent",
+    operation_id = "placeAgent",
+    tag = "agents",
+    summary = "Moves an agent in the hierarchy",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    request_body = Place,
+    responses((status = 200, description = "Done", body = AgentView)),
+)]
 pub(crate) async fn place(
     State(hub): State<Hub>,
     who: Who,
@@ -281,6 +350,15 @@ pub(crate) async fn place(
     Ok(Json(AgentView::new(&hub.directory, &agent)))
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/agents/{agent}/pause",
+    operation_id = "pauseAgent",
+    tag = "agents",
+    summary = "Lets an agent rest",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    responses((status = 200, description = "Done", body = AgentView)),
+)]
 pub(crate) async fn pause(
     State(hub): State<Hub>,
     who: Who,
@@ -292,6 +370,15 @@ pub(crate) async fn pause(
     Ok(Json(AgentView::new(&hub.directory, &agent)))
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/agents/{agent}/resume",
+    operation_id = "resumeAgent",
+    tag = "agents",
+    summary = "Wakes an agent that rests",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    responses((status = 200, description = "Done", body = AgentView)),
+)]
 pub(crate) async fn resume(
     State(hub): State<Hub>,
     who: Who,
@@ -303,6 +390,15 @@ pub(crate) async fn resume(
     Ok(Json(AgentView::new(&hub.directory, &agent)))
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/agents/{agent}/peers",
+    operation_id = "listPeers",
+    tag = "agents",
+    summary = "Lists whom an agent may call",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    responses((status = 200, description = "Done", body = AgentPage)),
+)]
 pub(crate) async fn peers(
     State(hub): State<Hub>,
     who: Who,
@@ -313,7 +409,9 @@ pub(crate) async fn peers(
     who.itself_or_administrator(&agent.id)
         .or_else(|problem| who.overseer().map_err(|_| problem))?;
     let peers = hub.directory.peers(&agent.id)?;
-    let agents = peers.iter().map(|agent| AgentView::new(&hub.directory, agent)).collect();
+    let agents = peers.iter();
+    let agents =
+        agents.map(|agent| AgentView::new(&hub.directory, agent).seen_by(&hub, &who)).collect();
     Ok(Json(AgentPage { agents, next: None }))
 }
 

@@ -1,24 +1,22 @@
 //! The audit trail, for whoever runs the hub.
 
-use axum::{
-    Json,
-    extract::{Query, State},
-};
+use axum::{Json, extract::State};
 use nuncio_protocol::json::Raw;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     audit::{self, Link},
     error::Error,
-    http::{problem::Problem, who::Who},
+    http::{problem::Problem, query::Query, who::Who},
     hub::Hub,
 };
 
 /// How many lines a page has at most.
 const MOST: u32 = 1000;
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Asked {
     after: u64,
     limit: Option<u32>,
@@ -27,7 +25,7 @@ pub(crate) struct Asked {
 }
 
 /// A page of the trail.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct TrailPage {
     lines: Vec<LineView>,
     /// What to ask with as `after` for what comes behind.
@@ -43,13 +41,23 @@ pub(crate) struct TrailPage {
 }
 
 /// A line of the trail.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct LineView {
     seq: u64,
     link: String,
+    #[schema(value_type = Object)]
     line: Raw,
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/audit",
+    operation_id = "listAudit",
+    tag = "audit",
+    summary = "Lists the audit trail",
+    params(Asked),
+    responses((status = 200, description = "Done", body = TrailPage)),
+)]
 pub(crate) async fn list(
     State(hub): State<Hub>,
     who: Who,

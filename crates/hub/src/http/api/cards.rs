@@ -25,6 +25,15 @@ use crate::{
 /// How many cards a history shows.
 const HISTORY: u32 = 100;
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/agents/{agent}/card",
+    operation_id = "showCard",
+    tag = "cards",
+    summary = "Shows the card of an agent as it was sent",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    responses((status = 200, description = "Done", body = Object)),
+)]
 pub(crate) async fn show(
     State(hub): State<Hub>,
     who: Who,
@@ -36,12 +45,23 @@ pub(crate) async fn show(
     Ok(Json(text(card)))
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Updated {
     /// Whether the card is in force, or waits for agreement.
+    #[schema(value_type = String)]
     status: &'static str,
 }
 
+#[utoipa::path(
+    put,
+    path = "/api/v1/agents/{agent}/card",
+    operation_id = "updateCard",
+    tag = "cards",
+    summary = "Takes a new card",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    request_body = Object,
+    responses((status = 200, description = "Done", body = Updated)),
+)]
 pub(crate) async fn update(
     State(hub): State<Hub>,
     who: Who,
@@ -59,18 +79,29 @@ pub(crate) async fn update(
 }
 
 /// A card that an agent had.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct PastCard {
     seq: u64,
+    #[schema(value_type = String, format = DateTime)]
     since: Timestamp,
+    #[schema(value_type = Object)]
     card: Raw,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct History {
     cards: Vec<PastCard>,
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/agents/{agent}/card/history",
+    operation_id = "listCards",
+    tag = "cards",
+    summary = "Lists the cards that an agent had",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    responses((status = 200, description = "Done", body = History)),
+)]
 pub(crate) async fn history(
     State(hub): State<Hub>,
     who: Who,
@@ -94,6 +125,15 @@ pub(crate) async fn history(
     Ok(Json(History { cards: cards.collect() }))
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/agents/{agent}/card/held",
+    operation_id = "showHeldCard",
+    tag = "cards",
+    summary = "Shows a card that waits for agreement",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    responses((status = 200, description = "Done", body = Object)),
+)]
 pub(crate) async fn held(
     State(hub): State<Hub>,
     who: Who,
@@ -105,12 +145,22 @@ pub(crate) async fn held(
     Ok(Json(text(card)))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Agreement {
     accept: bool,
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/agents/{agent}/card/held",
+    operation_id = "decideCard",
+    tag = "cards",
+    summary = "Agrees to a card that waits, or drops it",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    request_body = Agreement,
+    responses((status = 200, description = "Done", body = AgentView)),
+)]
 pub(crate) async fn decide(
     State(hub): State<Hub>,
     who: Who,

@@ -2,44 +2,50 @@
 
 use std::time::Duration;
 
-use axum::{
-    Json,
-    extract::{Query, State},
-};
-use nuncio_protocol::ids::Organisation;
+use axum::{Json, extract::State};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use crate::{
-    http::{problem::Problem, who::Who},
+    http::{problem::Problem, query::Query, who::Who},
     hub::Hub,
 };
 
 /// The longest wait.
 const MOST_WAIT: Duration = Duration::from_secs(30);
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Asked {
-    organisation: Option<Organisation>,
+    organisation: Option<String>,
     /// Waits until the epoch is beyond this.
     after: Option<u64>,
     /// For at most so many seconds.
     wait: u32,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Epoch {
     epoch: u64,
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/epoch",
+    operation_id = "epoch",
+    tag = "rules",
+    summary = "Waits until access was taken from somebody",
+    params(Asked),
+    responses((status = 200, description = "Done", body = Epoch)),
+)]
 pub(crate) async fn epoch(
     State(hub): State<Hub>,
     who: Who,
     Query(asked): Query<Asked>,
 ) -> Result<Json<Epoch>, Problem> {
     who.somebody()?;
-    if asked.organisation.is_some_and(|organisation| organisation != who.organisation) {
+    if asked.organisation.is_some_and(|name| name != who.organisation.as_str()) {
         return Err(Problem::forbidden("the credential is for another organisation"));
     }
     let wait = Duration::from_secs(asked.wait.into()).min(MOST_WAIT);

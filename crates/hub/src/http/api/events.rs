@@ -1,4 +1,4 @@
-//! What happens: in pages, and as it happens over SSE or WebSocket.
+//! What happens: in pages, and as it happens over SSE or `WebSocket`.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -6,7 +6,7 @@ use axum::{
     Json,
     body::Body,
     extract::{
-        FromRequestParts, Query, State, WebSocketUpgrade,
+        FromRequestParts, State, WebSocketUpgrade,
         ws::{CloseFrame, Message, WebSocket, close_code},
     },
     response::{IntoResponse, Response},
@@ -27,6 +27,7 @@ use crate::{
     http::{
         following::{End, Following},
         problem::Problem,
+        query::Query,
         view::EventView,
         who::{Role, Who},
     },
@@ -44,20 +45,21 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 const STALL: Duration = Duration::from_secs(30);
 
 /// Which events are wanted.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Asked {
     after: Option<u64>,
     limit: Option<u32>,
     /// The name or id of an agent.
     agent: Option<String>,
     name: Option<String>,
-    /// Lets a browser's WebSocket in, once.
+    /// Lets a browser's `WebSocket` in, once.
     ticket: Option<String>,
 }
 
 /// A page of events.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct EventPage {
     events: Vec<EventView>,
     /// What to ask with as `after` for what comes behind.
@@ -66,6 +68,18 @@ pub(crate) struct EventPage {
     more: bool,
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/events",
+    operation_id = "listEvents",
+    tag = "events",
+    summary = "Lists events, or streams them over SSE",
+    params(Asked),
+    responses((status = 200, description = "Done", content(
+        (EventPage = "application/json"),
+        (String = "text/event-stream"),
+    ))),
+)]
 pub(crate) async fn list(
     State(hub): State<Hub>,
     who: Who,
@@ -85,8 +99,9 @@ pub(crate) async fn list(
     let query = EventQuery { organisation, agent, name: asked.name, after, limit };
     let found = hub.directory.store().events(query).await.map_err(Error::from)?;
     let seen = found.iter().filter(|logged| who.sees(&hub, logged.event.agent.as_ref()));
+    let seen = seen.map(|logged| EventView::from(logged).seen_by(&hub, &who));
     let page = EventPage {
-        events: seen.map(EventView::from).collect(),
+        events: seen.collect(),
         last: found.last().map_or(after, |logged| logged.seq),
         more: found.len() == limit as usize,
     };
@@ -139,13 +154,21 @@ fn text(event: &EventView) -> String {
     serde_json::to_string(event).unwrap_or_default().replace(['\n', '\r'], " ")
 }
 
-/// A ticket for a WebSocket, which browsers cannot open with a header.
-#[derive(Debug, Serialize)]
+/// A ticket for a `WebSocket`, which browsers cannot open with a header.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct TicketView {
     ticket: String,
     expires_seconds: u64,
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/tickets",
+    operation_id = "newTicket",
+    tag = "events",
+    summary = "Makes a ticket that opens a WebSocket, once",
+    responses((status = 201, description = "Made", body = TicketView)),
+)]
 pub(crate) async fn new_ticket(
     State(hub): State<Hub>,
     who: Who,
@@ -162,15 +185,15 @@ pub(crate) async fn new_ticket(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// Whoever opens a WebSocket: by a ticket, or by what they show as anybody does.
+/// Whoever opens a `WebSocket`: by a ticket, or by what they show as anybody does.
 pub(crate) struct Guest(Who);
 
 impl FromRequestParts<Hub> for Guest {
     type Rejection = Problem;
 
     async fn from_request_parts(head: &mut Parts, hub: &Hub) -> Result<Self, Problem> {
-        let asked = Query::<Asked>::try_from_uri(&head.uri);
-        let ticket = asked.ok().and_then(|Query(asked)| asked.ticket);
+        let Query(asked) = Query::<Asked>::from_request_parts(head, hub).await?;
+        let ticket = asked.ticket;
         let Some(ticket) = ticket else {
             return Who::from_request_parts(head, hub).await.map(Self);
         };
@@ -182,6 +205,15 @@ impl FromRequestParts<Hub> for Guest {
     }
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/events/ws",
+    operation_id = "followEvents",
+    tag = "events",
+    summary = "Streams events over a WebSocket",
+    params(Asked),
+    responses((status = 101, description = "Events follow")),
+)]
 pub(crate) async fn socket(
     State(hub): State<Hub>,
     Guest(who): Guest,

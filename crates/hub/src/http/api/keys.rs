@@ -27,11 +27,20 @@ use crate::{
 /// How long an enrolment token is good, unless it is said.
 const ENROLMENT_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Keys {
     keys: Vec<KeyView>,
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/agents/{agent}/tokens",
+    operation_id = "listTokens",
+    tag = "keys",
+    summary = "Lists the tokens of an agent",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    responses((status = 200, description = "Done", body = Keys)),
+)]
 pub(crate) async fn tokens(
     State(hub): State<Hub>,
     who: Who,
@@ -44,6 +53,15 @@ pub(crate) async fn tokens(
     Ok(Json(Keys { keys }))
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/agents/{agent}/tokens",
+    operation_id = "newToken",
+    tag = "keys",
+    summary = "Makes one more token for an agent",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    responses((status = 201, description = "Made", body = IssuedView)),
+)]
 pub(crate) async fn new_token(
     State(hub): State<Hub>,
     who: Who,
@@ -55,6 +73,15 @@ pub(crate) async fn new_token(
     Ok((StatusCode::CREATED, Json((&issued).into())))
 }
 
+#[utoipa::path(
+    delete,
+    path = "/api/v1/agents/{agent}/tokens/{key}",
+    operation_id = "revokeToken",
+    tag = "keys",
+    summary = "Revokes a token of an agent",
+    params(("agent" = String, Path, description = "The name or id of an agent"), ("key" = String, Path, description = "The id of a key")),
+    responses((status = 204, description = "Done")),
+)]
 pub(crate) async fn revoke_token(
     State(hub): State<Hub>,
     who: Who,
@@ -71,10 +98,11 @@ pub(crate) async fn revoke_token(
 }
 
 /// A token for newcomers.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct NewEnrolment {
     /// The id of the one agent that may use it.
+    #[schema(value_type = Option<String>)]
     agent: Option<nuncio_protocol::ids::AgentId>,
     /// The name or id of the agent below which the newcomer comes to stand.
     parent: Option<String>,
@@ -84,6 +112,15 @@ pub(crate) struct NewEnrolment {
     lifetime_seconds: Option<u32>,
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/enrolments",
+    operation_id = "newEnrolment",
+    tag = "keys",
+    summary = "Makes a token for newcomers",
+    request_body = NewEnrolment,
+    responses((status = 201, description = "Made", body = IssuedView)),
+)]
 pub(crate) async fn new_enrolment(
     State(hub): State<Hub>,
     who: Who,
@@ -103,6 +140,14 @@ pub(crate) async fn new_enrolment(
     Ok((StatusCode::CREATED, Json((&issued).into())))
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/keys",
+    operation_id = "listKeys",
+    tag = "keys",
+    summary = "Lists keys",
+    responses((status = 200, description = "Done", body = Keys)),
+)]
 pub(crate) async fn list(State(hub): State<Hub>, who: Who) -> Result<Json<Keys>, Problem> {
     who.administrator()?;
     let state = hub.directory.state();
@@ -115,7 +160,7 @@ pub(crate) async fn list(State(hub): State<Hub>, who: Who) -> Result<Json<Keys>,
 }
 
 /// A key for a person or program.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewKey {
     name: String,
@@ -124,6 +169,15 @@ pub(crate) struct NewKey {
     lifetime_seconds: Option<u32>,
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/keys",
+    operation_id = "newKey",
+    tag = "keys",
+    summary = "Makes a key for a person or program",
+    request_body = NewKey,
+    responses((status = 201, description = "Made", body = IssuedView)),
+)]
 pub(crate) async fn new(
     State(hub): State<Hub>,
     who: Who,
@@ -139,6 +193,15 @@ pub(crate) async fn new(
     Ok((StatusCode::CREATED, Json((&issued).into())))
 }
 
+#[utoipa::path(
+    delete,
+    path = "/api/v1/keys/{key}",
+    operation_id = "revokeKey",
+    tag = "keys",
+    summary = "Revokes a key",
+    params(("key" = String, Path, description = "The id of a key")),
+    responses((status = 204, description = "Done")),
+)]
 pub(crate) async fn revoke(
     State(hub): State<Hub>,
     who: Who,
@@ -150,11 +213,19 @@ pub(crate) async fn revoke(
 }
 
 /// A link that lets a browser in, once.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct LoginLink {
     url: String,
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/login",
+    operation_id = "newLoginLink",
+    tag = "keys",
+    summary = "Makes a link that lets a browser in, once",
+    responses((status = 200, description = "Done", body = LoginLink)),
+)]
 pub(crate) async fn login_link(
     State(hub): State<Hub>,
     who: Who,
@@ -169,14 +240,24 @@ pub(crate) async fn login_link(
 }
 
 /// Who the hub takes the caller for.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct WhoAmI {
+    #[schema(value_type = String)]
     role: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
+    #[schema(value_type = String)]
     organisation: Organisation,
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/whoami",
+    operation_id = "whoAmI",
+    tag = "keys",
+    summary = "Says whom the hub takes the caller for",
+    responses((status = 200, description = "Done", body = WhoAmI)),
+)]
 pub(crate) async fn who_am_i(who: Who) -> Json<WhoAmI> {
     let role = match who.role {
         Role::Administrator => "administrator",

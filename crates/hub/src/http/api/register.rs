@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::{Path, State},
 };
 use http::StatusCode;
 use nuncio_auth::pair::Pair;
@@ -17,6 +17,7 @@ use crate::{
     http::{
         body,
         problem::Problem,
+        query::Query,
         view::AgentView,
         who::{Role, Who},
     },
@@ -26,19 +27,22 @@ use crate::{
 };
 
 /// An agent that comes by itself.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Register {
     /// Names it for good; made up the first time if there is none.
+    #[schema(value_type = Option<String>)]
     id: Option<AgentId>,
+    #[schema(value_type = Option<String>)]
     name: Option<AgentName>,
+    #[schema(value_type = Object)]
     card: Raw,
     /// Where it is reached; the first interface of its card, if it does not say.
     url: Option<String>,
     internal_url: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Registered {
     agent: AgentView,
     /// The agent's token, the first time and never again.
@@ -47,6 +51,15 @@ pub(crate) struct Registered {
     heartbeat_seconds: u64,
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/register",
+    operation_id = "register",
+    tag = "registration",
+    summary = "Registers an agent by itself",
+    request_body = Register,
+    responses((status = 201, description = "Made", body = Registered), (status = 200, description = "Done", body = Registered)),
+)]
 pub(crate) async fn register(
     State(hub): State<Hub>,
     who: Who,
@@ -90,13 +103,23 @@ pub(crate) fn registrar(who: &Who) -> Result<Registrar, Problem> {
 }
 
 /// What an agent is told when it says how it is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Heard {
     status: Status,
     /// Pair tokens older than this are no longer good.
     min_epoch: u64,
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/agents/{agent}/heartbeat",
+    operation_id = "heartbeat",
+    tag = "registration",
+    summary = "Takes the word of an agent about itself",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    request_body = Beat,
+    responses((status = 200, description = "Done", body = Heard)),
+)]
 pub(crate) async fn heartbeat(
     State(hub): State<Hub>,
     who: Who,
@@ -111,13 +134,15 @@ pub(crate) async fn heartbeat(
 }
 
 /// From where the asker means to call.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Asked {
+    #[param(inline)]
     network: NetworkWord,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum NetworkWord {
     /// Agents are on the internal network, everybody else is not.
@@ -128,9 +153,11 @@ enum NetworkWord {
 }
 
 /// Where an agent is, and the token that opens it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Discovered {
+    #[schema(value_type = String)]
     pub(crate) id: AgentId,
+    #[schema(value_type = String)]
     pub(crate) name: AgentName,
     pub(crate) status: Status,
     pub(crate) delivery: Delivery,
@@ -140,10 +167,20 @@ pub(crate) struct Discovered {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) token: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) expires: Option<Timestamp>,
     pub(crate) epoch: u64,
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/agents/{agent}/discovery",
+    operation_id = "discoverAgent",
+    tag = "registration",
+    summary = "Says where an agent is, with a token for the two",
+    params(("agent" = String, Path, description = "The name or id of an agent"), Asked),
+    responses((status = 200, description = "Done", body = Discovered)),
+)]
 pub(crate) async fn discover(
     State(hub): State<Hub>,
     who: Who,
@@ -155,7 +192,12 @@ pub(crate) async fn discover(
         (NetworkWord::Internal, _) | (NetworkWord::Usual, Role::Agent(_)) => Network::Internal,
         (NetworkWord::External | NetworkWord::Usual, _) => Network::External,
     };
-    Ok(Json(find(&hub, &who, &target, network)?))
+    let found = find(&hub, &who, &target, network);
+    // Whoever may not call an agent is not told either that it is there.
+    if found.as_ref().is_err_and(|problem| problem.status == StatusCode::FORBIDDEN) {
+        hub.directory.visible(who.asker(), &target)?;
+    }
+    Ok(Json(found?))
 }
 
 /// Finds an agent for somebody, and makes the token for the two of them (M-17).

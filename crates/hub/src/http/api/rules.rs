@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::{Path, State},
 };
 use nuncio_auth::rules::{Asker, Question, Rule};
 use nuncio_protocol::{
@@ -15,15 +15,24 @@ use serde::{Deserialize, Serialize};
 use super::agents::find;
 use crate::{
     error::Error,
-    http::{body, problem::Problem, who::Who},
+    http::{body, problem::Problem, query::Query, who::Who},
     hub::Hub,
 };
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct RuleList {
+    #[schema(value_type = Vec<Object>)]
     rules: Vec<Raw>,
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/rules",
+    operation_id = "listRules",
+    tag = "rules",
+    summary = "Lists rules",
+    responses((status = 200, description = "Done", body = RuleList)),
+)]
 pub(crate) async fn list(State(hub): State<Hub>, who: Who) -> Result<Json<RuleList>, Problem> {
     who.overseer()?;
     let state = hub.directory.state();
@@ -31,6 +40,15 @@ pub(crate) async fn list(State(hub): State<Hub>, who: Who) -> Result<Json<RuleLi
     Ok(Json(RuleList { rules: ours.map(view).collect() }))
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/rules/{id}",
+    operation_id = "showRule",
+    tag = "rules",
+    summary = "Shows a rule",
+    params(("id" = String, Path, description = "The id of a rule")),
+    responses((status = 200, description = "Done", body = Object)),
+)]
 pub(crate) async fn show(
     State(hub): State<Hub>,
     who: Who,
@@ -43,6 +61,16 @@ pub(crate) async fn show(
 }
 
 /// Takes a rule without its id and organisation: both are known.
+#[utoipa::path(
+    put,
+    path = "/api/v1/rules/{id}",
+    operation_id = "putRule",
+    tag = "rules",
+    summary = "Puts a rule in force",
+    params(("id" = String, Path, description = "The id of a rule")),
+    request_body = Object,
+    responses((status = 200, description = "Done", body = Object)),
+)]
 pub(crate) async fn put(
     State(hub): State<Hub>,
     who: Who,
@@ -61,6 +89,15 @@ pub(crate) async fn put(
     Ok(Json(view(&rule)))
 }
 
+#[utoipa::path(
+    delete,
+    path = "/api/v1/rules/{id}",
+    operation_id = "removeRule",
+    tag = "rules",
+    summary = "Removes a rule",
+    params(("id" = String, Path, description = "The id of a rule")),
+    responses((status = 204, description = "Done")),
+)]
 pub(crate) async fn remove(
     State(hub): State<Hub>,
     who: Who,
@@ -76,8 +113,9 @@ fn view(rule: &Rule) -> Raw {
 }
 
 /// Who calls whom, for what.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Asked {
     /// An agent's name or id, or `user:` and a name.
     caller: String,
@@ -86,9 +124,10 @@ pub(crate) struct Asked {
     skill: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Explained {
     allowed: bool,
+    #[schema(value_type = String)]
     code: &'static str,
     /// The decision in a sentence.
     reason: String,
@@ -97,6 +136,15 @@ pub(crate) struct Explained {
     epoch: u64,
 }
 
+#[utoipa::path(
+    get,
+    path = "/api/v1/policy/explain",
+    operation_id = "explain",
+    tag = "rules",
+    summary = "Says why somebody may call an agent or not",
+    params(Asked),
+    responses((status = 200, description = "Done", body = Explained)),
+)]
 pub(crate) async fn explain(
     State(hub): State<Hub>,
     who: Who,

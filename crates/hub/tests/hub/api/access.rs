@@ -41,6 +41,11 @@ async fn t20_an_agent_that_may_not_be_known_of_is_like_one_that_is_not_there() {
     assert_eq!(names(&get(&hidden.http, "/api/v1/agents").await.json()), ["hidden"]);
     assert_eq!(get(&writer.http, &format!("/api/v1/agents/{}", lead.id)).await.status, 200);
 
+    let page = get(&writer.http, "/api/v1/agents?limit=1&status=online").await.json();
+    let next = page["next"].as_str().unwrap();
+    let rest = get(&writer.http, &format!("/api/v1/agents?after={next}")).await.json();
+    assert_eq!([names(&page), names(&rest)].concat(), ["lead", "writer"]);
+
     for (method, below, body) in [
         ("GET", "", Value::Null),
         ("GET", "/card", Value::Null),
@@ -61,6 +66,31 @@ async fn t20_an_agent_that_may_not_be_known_of_is_like_one_that_is_not_there() {
         assert_eq!(unknown.0, 404, "{method} {below}");
         assert_eq!(ask("hidden").await, unknown, "{method} {below} by name");
         assert_eq!(ask(&hidden.id).await, unknown, "{method} {below} by id");
+    }
+}
+
+#[tokio::test]
+async fn t20_whoever_is_two_steps_up_is_not_named() {
+    let running = Running::start().await;
+    let boss = running.join("boss", None).await;
+    let lead = running.join("lead", Some("boss")).await;
+    let writer = running.join("writer", Some("lead")).await;
+    let seen = get(&writer.http, "/api/v1/agents/lead").await;
+    assert_eq!(seen.json()["id"], json!(lead.id));
+    assert_eq!(get(&lead.http, "/api/v1/agents/lead").await.json()["parent"], json!(boss.id));
+    let away = json!({ "parent": null });
+    running.done("PUT", "/api/v1/agents/lead/parent", &away).await;
+    running.done("PUT", "/api/v1/agents/lead/parent", &json!({ "parent": "boss" })).await;
+    let events = get(&writer.http, "/api/v1/events?limit=1000").await;
+    assert!(events.text().contains("WORKSPACE_MOVED"), "{}", events.text());
+    for reply in [
+        seen,
+        get(&writer.http, "/api/v1/agents").await,
+        get(&writer.http, "/api/v1/agents/writer/peers").await,
+        events,
+    ] {
+        assert!(!reply.text().contains("boss"), "{}", reply.text());
+        assert!(!reply.text().contains(&boss.id), "{}", reply.text());
     }
 }
 

@@ -61,6 +61,19 @@ async fn a_form_of_a_page_is_not_taken_for_json() {
 }
 
 #[tokio::test]
+async fn what_does_not_fit_is_always_a_problem_with_a_code() {
+    let running = Running::start().await;
+    let admin = &running.administrator;
+    check_refused(&get(admin, "/api/v1/agents?limit=x").await, 400, "INVALID");
+    check_refused(&get(admin, "/api/v1/nothing").await, 404, "NOT_FOUND");
+    let wrong = send(admin, "DELETE", "/api/v1/agents", &Value::Null).await;
+    check_refused(&wrong, 405, "WRONG_METHOD");
+    assert!(wrong.header("allow").contains("POST"), "{:?}", wrong.headers);
+    let typo = send(admin, "POST", "/api/v1/agents", &json!({ "nam": "x" })).await;
+    check_refused(&typo, 400, "INVALID");
+}
+
+#[tokio::test]
 async fn every_answer_tells_browsers_to_be_careful() {
     let running = Running::start().await;
     for (path, status) in [("/healthz", 200), ("/nothing", 404), ("/api/v1/agents", 401)] {

@@ -1,10 +1,11 @@
 //! A `nuncio.yaml` in the making.
 
-use std::fmt::Write as _;
+use std::{collections::HashSet, fmt::Write as _};
 
+use nuncio_hub::name::{AgentName, Look, MAX_BYTES};
+
+use super::{super::WebUrl, Kind};
 use crate::inert::inert;
-
-use super::Kind;
 
 /// A `nuncio.yaml` in the making.
 #[derive(Debug, Default)]
@@ -12,9 +13,43 @@ pub(super) struct Draft {
     /// Lists by their keys, in order.
     sections: Vec<(&'static str, String)>,
     notes: Vec<String>,
+    /// What the names look like that are given already.
+    looks: HashSet<Look>,
 }
 
 impl Draft {
+    /// Names an agent after its title, unlike those before.
+    pub(super) fn name(&mut self, title: &str) -> AgentName {
+        self.first_free([title.to_owned()])
+    }
+
+    /// Names an agent after the host of its URL, unlike those before.
+    pub(super) fn name_for(&mut self, url: &WebUrl) -> AgentName {
+        let parsed = url::Url::parse(url.as_str()).ok();
+        let host = parsed.as_ref().and_then(url::Url::host_str).unwrap_or_default();
+        let port = parsed.as_ref().and_then(url::Url::port);
+        let with_port = port.map(|port| format!("{host}-{port}"));
+        self.first_free([host.to_owned()].into_iter().chain(with_port))
+    }
+
+    fn first_free(&mut self, wanted: impl IntoIterator<Item = String>) -> AgentName {
+        let mut names: Vec<_> = wanted.into_iter().filter_map(|text| fit(&text)).collect();
+        names.extend(names.is_empty().then(|| fit("agent")).flatten());
+        let stem = names.first().map(|name| name.as_str().to_owned()).unwrap_or_default();
+        let numbered = (2_u64..).filter_map(|number| {
+            let end = format!("-{number}");
+            let kept = stem.len().min(MAX_BYTES - end.len());
+            fit(&(stem[..kept].to_owned() + &end))
+        });
+        let mut candidates = names.into_iter().chain(numbered);
+        loop {
+            // There is always another number.
+            if let Some(name) = candidates.next().filter(|name| self.looks.insert(name.look())) {
+                return name;
+            }
+        }
+    }
+
     /// Adds lines to a list or a map; each gets its indentation.
     pub(super) fn add(&mut self, section: &'static str, lines: &[String]) {
         let text = lines.iter().fold(String::new(), |text, line| text + "  " + line + "\n");
@@ -46,6 +81,11 @@ impl Draft {
         }
         text
     }
+}
+
+/// Makes a name of a text, as it is if it can be one.
+pub(super) fn fit(text: &str) -> Option<AgentName> {
+    AgentName::parse(&text.to_ascii_lowercase()).ok().or_else(|| AgentName::from_title(text))
 }
 
 /// Returns a text in quotes, so that YAML reads it as it is and nothing is replaced in it.

@@ -4,8 +4,9 @@ use nuncio_client::peers::read_harbor;
 use serde_json::{Map, Value};
 
 use super::{
-    super::{HumanDuration, WebUrl},
+    super::WebUrl,
     ImportError,
+    address::{self, Network},
     draft::{Draft, quoted},
 };
 
@@ -18,8 +19,13 @@ pub(super) fn import(
     read_harbor(text).map_err(|error| ImportError::Invalid(error.to_string()))?;
     let tools = document.get("tools").and_then(Value::as_object);
     let entries = tools.and_then(|tools| tools.get("a2a_peers")).and_then(Value::as_array);
-    for entry in entries.into_iter().flatten() {
-        peer(entry, draft);
+    let entries = entries.map(Vec::as_slice).unwrap_or_default();
+    for (index, entry) in entries.iter().enumerate() {
+        if entries[index + 1..].iter().any(|later| url_of(later) == url_of(entry)) {
+            draft.note(format!("{} stands there twice: the last one counts", url_of(entry)));
+        } else {
+            peer(entry, draft)?;
+        }
     }
     for key in document.keys().filter(|key| *key != "tools") {
         draft.left_out(key, "Harbor's own");
@@ -30,49 +36,48 @@ pub(super) fn import(
     Ok(())
 }
 
-fn peer(entry: &Value, draft: &mut Draft) {
-    let url = entry.get("url").and_then(Value::as_str).unwrap_or_default();
+fn url_of(entry: &Value) -> &str {
+    entry.get("url").and_then(Value::as_str).unwrap_or_default().trim_end_matches('/')
+}
+
+fn peer(entry: &Value, draft: &mut Draft) -> Result<(), ImportError> {
+    let written = entry.get("url").and_then(Value::as_str).unwrap_or_default();
     let is_on = |key: &str| entry.get(key).and_then(Value::as_bool).unwrap_or(false);
-    let Ok(parsed) = url.parse::<WebUrl>() else {
-        draft.left_out(&format!("the peer {url}"), "it is no URL that can be called");
-        return;
+    let Ok(url) = written.parse::<WebUrl>() else {
+        draft.left_out(&format!("the peer {written}"), "it is no URL that can be called");
+        return Ok(());
     };
-    let allows_loopback = is_on("allow_insecure_loopback");
-    let mut allows_plaintext = is_on("allow_plaintext");
-    if parsed.is_plain() && !allows_plaintext {
-        if !allows_loopback {
+    if url.is_plain() && !is_on("allow_plaintext") {
+        if !is_on("allow_insecure_loopback") {
             draft.left_out(&format!("the peer {url}"), "Harbor refuses plain http there, too");
-            return;
+            return Ok(());
         }
         // There the key lets plain http off this machine, too (H-07).
-        allows_plaintext = true;
-        draft.note(format!("{url} is plain http: `allow_plaintext` says so; use https if it can"));
+        draft.note(format!("{url} is plain http: `allow_http` says so; use https if it can"));
     }
-    let mut lines = vec![format!("- url: {}", quoted(url))];
-    for key in ["trust_tier", "latency_tier_ms"] {
-        if let Some(number) = entry.get(key) {
-            lines.push(format!("  {key}: {number}"));
+    let trust = entry.get("trust_tier").and_then(Value::as_u64).unwrap_or_default();
+    if !(1..=5).contains(&trust) {
+        return Err(ImportError::Invalid(format!("trust_tier of {url}: expected 1 to 5")));
+    }
+    let mut lines = vec![format!("- name: {}", quoted(draft.name_for(&url).as_str()))];
+    let network = if is_on("allow_private") { Network::Any } else { Network::AsWritten };
+    lines.extend(address::keys(&url, network).iter().map(|line| format!("  {line}")));
+    lines.push(format!("  trust: {trust}"));
+    match entry.get("latency_tier_ms").and_then(Value::as_u64) {
+        // Nothing was measured, and nothing is claimed.
+        None | Some(0) => {}
+        Some(latency) => lines.push(format!("  latency_hint: {latency}ms")),
+    }
+    draft.add("agents", &lines);
+    for (key, why) in [
+        ("agent_card_ttl", "the hub itself sees to it that cards are fresh"),
+        ("forward_identity", "callers get a token of their own for every agent"),
+        ("dialect", "the agent's card says what it speaks"),
+    ] {
+        let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
+        if entry.get(key).is_some_and(is_set) {
+            draft.left_out(&format!("{key} of {url}"), why);
         }
     }
-    if let Some(text) = entry.get("agent_card_ttl").and_then(Value::as_str) {
-        match text.parse::<HumanDuration>() {
-            Ok(ttl) => lines.push(format!("  agent_card_ttl: {ttl}")),
-            // Nothing is Harbor's default, and ours.
-            Err(_) if text.trim_matches(|sign: char| !sign.is_ascii_digit()) == "0" => {}
-            Err(_) => {
-                draft.left_out(&format!("agent_card_ttl of {url}"), "write it as 90s or 1h30m");
-            }
-        }
-    }
-    let switches = [
-        ("allow_insecure_loopback", allows_loopback),
-        ("allow_plaintext", allows_plaintext),
-        ("allow_private", is_on("allow_private")),
-        ("forward_identity", is_on("forward_identity")),
-    ];
-    lines.extend(switches.iter().filter(|(_, on)| *on).map(|(key, _)| format!("  {key}: true")));
-    if let Some(dialect) = entry.get("dialect").and_then(Value::as_str) {
-        lines.push(format!("  dialect: {dialect}"));
-    }
-    draft.add("peers", &lines);
+    Ok(())
 }

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use super::{
     super::WebUrl,
     ImportError,
-    draft::{Draft, quoted},
+    address::{self, Network},
+    draft::{Draft, fit, quoted},
 };
 
 /// Where its name and its address may stand, in the order in which they are believed.
@@ -18,22 +19,19 @@ pub(super) fn import(document: &Map<String, Value>, draft: &mut Draft) -> Result
         ImportError::Invalid("it names no agent: `name` or `agent_id` is missing".to_owned())
     })?;
     let mut used = vec![name_key];
-    let mut lines = vec![format!("- name: {}", quoted(&fit(name)))];
+    let mut lines = vec![format!("- name: {}", quoted(draft.name(name).as_str()))];
     if let Some((key, endpoint)) = first(document, &ENDPOINTS) {
         used.push(key);
         let url: WebUrl = endpoint
             .parse()
             .map_err(|invalid| ImportError::Invalid(format!("{key}: {invalid}")))?;
-        lines.push(format!("  url: {}", quoted(endpoint)));
-        if url.is_plain() {
-            lines.push("  allow_http: true   # use https if it can".to_owned());
-        }
+        let keys = address::keys(&url, Network::AsWritten);
+        lines.extend(keys.iter().map(|line| format!("  {line}")));
     } else {
         let variable = endpoint_variable(name);
         draft.note(format!("the file names no address: set the variable {variable} (O-15)"));
         lines.push(format!("  url: ${{{variable}}}"));
     }
-    lines.push("  dialect: opportunity".to_owned());
     capabilities(a2a, &mut lines, draft);
     match a2a.get("protocol_version") {
         None => {}
@@ -63,8 +61,7 @@ fn capabilities(a2a: &Map<String, Value>, lines: &mut Vec<String>, draft: &mut D
         let allowed = capability.get("allowed_agents").and_then(Value::as_array);
         match (name, allowed) {
             (Some(name), Some(allowed)) => {
-                let allowed: Vec<_> =
-                    allowed.iter().filter_map(Value::as_str).map(quoted).collect();
+                let allowed: Vec<_> = names(allowed, draft).iter().map(|it| quoted(it)).collect();
                 restricted.push(format!(
                     "    {}: {{allowed_agents: [{}]}}",
                     quoted(name),
@@ -76,12 +73,25 @@ fn capabilities(a2a: &Map<String, Value>, lines: &mut Vec<String>, draft: &mut D
         }
     }
     if !restricted.is_empty() {
+        draft.note("the hub must know every agent in `allowed_agents`: import them as well");
         lines.push("  skills:".to_owned());
         lines.append(&mut restricted);
     }
     if !open.is_empty() {
         draft.note(format!("the agent itself says what it can do: {}", open.join(", ")));
     }
+}
+
+/// Returns the names of agents as they are here.
+fn names(agents: &[Value], draft: &mut Draft) -> Vec<String> {
+    let mut names = Vec::new();
+    for agent in agents {
+        match agent.as_str().and_then(fit) {
+            Some(name) => names.push(name.as_str().to_owned()),
+            None => draft.left_out(&format!("{agent} in allowed_agents"), "it is no name"),
+        }
+    }
+    names
 }
 
 /// Names everything that was not looked at.
@@ -118,14 +128,6 @@ fn first<'a>(
         };
         Some((*key, value?.as_str()?))
     })
-}
-
-/// Makes a name that an agent can have here.
-fn fit(name: &str) -> String {
-    let is_fit = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
-    let fit: String =
-        name.chars().map(|letter| if is_fit(letter) { letter } else { '-' }).collect();
-    fit.trim_matches('-').to_owned()
 }
 
 /// Returns the variable in which the others look for the agent's address:

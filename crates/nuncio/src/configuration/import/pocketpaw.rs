@@ -1,10 +1,13 @@
 //! `PocketPaw`'s settings: `config.json` and `POCKETPAW_A2A_*` (P-03 to P-05).
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::{
     super::{Environment, WebUrl},
     ImportError,
+    address::{self, Network},
     draft::{Draft, quoted},
 };
 
@@ -39,37 +42,32 @@ pub(super) fn import(
     draft: &mut Draft,
 ) -> Result<(), ImportError> {
     let settings = Settings { document, environment };
-    let name = settings.text("a2a_agent_name").unwrap_or_else(|| "PocketPaw".to_owned());
     if settings.is_on("a2a_enabled")? {
-        draft.note(
-            "PocketPaw listens at port 8888 unless told otherwise: mend `url` if it does not",
+        draft.left_out(
+            "a2a_enabled",
+            "PocketPaw's own; to have it in the hub's directory, add its `url` to `agents`: it \
+             listens at http://127.0.0.1:8888 unless told otherwise",
         );
-        let is_fit = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
-        let fit: String =
-            name.chars().map(|letter| if is_fit(letter) { letter } else { '-' }).collect();
-        let lines = [
-            format!("- name: {}", quoted(fit.trim_matches('-'))),
-            "  url: http://127.0.0.1:8888".to_owned(),
-            "  dialect: pocketpaw".to_owned(),
-        ];
-        draft.add("agents", &lines);
-    } else {
-        draft.note(format!("a2a_enabled is off, so `{name}` itself is no agent here"));
     }
-    for key in ["a2a_agent_description", "a2a_agent_version"] {
+    for (key, why) in [
+        ("a2a_agent_name", "an agent's card says it; `nuncio serve --name` does for a program"),
+        ("a2a_agent_description", "an agent's card says it; or `nuncio serve --description`"),
+        ("a2a_agent_version", "an agent's card says it"),
+        (
+            "a2a_task_timeout",
+            "each agent decides how long its tasks take, and each caller how long it waits: \
+             `nuncio send --timeout`",
+        ),
+    ] {
         if settings.text(key).is_some() {
-            draft.left_out(key, "the agent's card says it");
+            draft.left_out(key, why);
         }
     }
-    if let Some(seconds) = settings.seconds("a2a_task_timeout")? {
-        draft.note(
-            "a2a_task_timeout is how long a call is held; PocketPaw also fails the task then, \
-             here it goes on",
-        );
-        draft.add("limits", &[format!("wait_timeout: {seconds}s")]);
-    }
+    let mut seen = BTreeSet::new();
     for url in settings.list("a2a_trusted_agents")? {
-        trusted(&url, draft);
+        if seen.insert(url.trim_end_matches('/').to_owned()) {
+            trusted(&url, draft);
+        }
     }
     for key in document.keys().filter(|key| !TAKEN.contains(&key.as_str())) {
         draft.left_out(key, "PocketPaw's own");
@@ -82,19 +80,15 @@ pub(super) fn import(
 }
 
 fn trusted(url: &str, draft: &mut Draft) {
-    let Ok(parsed) = url.parse::<WebUrl>() else {
+    let Ok(url) = url.parse::<WebUrl>() else {
         draft.left_out(&format!("the trusted agent {url}"), "it is no URL that can be called");
         return;
     };
-    let mut lines = vec![
-        format!("- url: {}", quoted(url)),
-        "  trust_tier: 3   # PocketPaw has no tiers: 1 is a stranger, 5 is in-house".to_owned(),
-        "  allow_private: true   # who is trusted there is not checked further".to_owned(),
-    ];
-    if parsed.is_plain() {
-        lines.push("  allow_plaintext: true   # use https if it can".to_owned());
-    }
-    draft.add("peers", &lines);
+    let mut lines = vec![format!("- name: {}", quoted(draft.name_for(&url).as_str()))];
+    // Who is trusted there is not checked further.
+    lines.extend(address::keys(&url, Network::Any).iter().map(|line| format!("  {line}")));
+    lines.push("  trust: 3   # PocketPaw has no tiers: 1 is a stranger, 5 is in-house".to_owned());
+    draft.add("agents", &lines);
 }
 
 /// The file, overruled by the environment.
@@ -127,12 +121,6 @@ impl Settings<'_> {
             Some("true" | "1" | "yes" | "on") => Ok(true),
             Some(_) => Err(invalid()),
         }
-    }
-
-    fn seconds(&self, key: &str) -> Result<Option<u64>, ImportError> {
-        let invalid = || ImportError::Invalid(format!("{key}: expected a number of seconds"));
-        let Some(text) = self.text(key) else { return Ok(None) };
-        text.parse().ok().filter(|seconds| *seconds > 0).map(Some).ok_or_else(invalid)
     }
 
     fn list(&self, key: &str) -> Result<Vec<String>, ImportError> {

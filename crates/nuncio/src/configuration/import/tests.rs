@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
-    super::{Configuration, Dialect, read as read_ours},
+    super::{Agent, Configuration, read as read_ours},
     *,
 };
 
@@ -31,6 +31,17 @@ fn check_told(yaml: &str, notes: &[&str]) {
     }
 }
 
+/// Shows what an import can set.
+fn shown(agent: &Agent) -> String {
+    let url = agent.url.as_ref().expect("every agent has a URL");
+    let mut text = format!("{} {url} trust {}", agent.name.get(), agent.trust);
+    text.extend(agent.latency_hint.map(|latency| format!(" {latency}")));
+    text.extend(agent.allow_http.then_some(" http"));
+    text.extend((!agent.allow_private.is_empty()).then_some(" in"));
+    text.extend(agent.allow_private.iter().map(|range| format!(" {range}")));
+    text
+}
+
 #[test]
 fn harbors_peers_are_taken_over() {
     let text = "
@@ -38,24 +49,40 @@ llm: {api_key: hunter2}
 tools:
   http: []
   a2a_peers:
-    - {url: 'https://a.example', trust_tier: 5, latency_tier_ms: 50, agent_card_ttl: 1h30m}
-    - {url: 'http://127.0.0.1:9', trust_tier: 1, allow_insecure_loopback: true, agent_card_ttl: '0'}
-    - {url: 'http://b.example', trust_tier: 2, allow_insecure_loopback: true, dialect: harbor}
+    - {url: 'https://a.example/x', trust_tier: 5, latency_tier_ms: 50, agent_card_ttl: 1h30m}
+    - {url: 'https://a.example:8443', trust_tier: 4, latency_tier_ms: 0, allow_private: true}
+    - {url: 'http://127.0.0.1:9', trust_tier: 1, allow_insecure_loopback: true}
+    - {url: 'http://b.example', trust_tier: 3}
+    - {url: 'http://b.example/', trust_tier: 2, allow_insecure_loopback: true, dialect: harbor}
     - {url: 'http://c.example', trust_tier: 2}
 ";
     let (yaml, configuration) = check(text, &[]);
-    let peers = &configuration.peers;
-    let shown: Vec<_> = peers.iter().map(|peer| (peer.url.as_str(), peer.trust_tier)).collect();
     assert_eq!(
-        shown,
-        [("https://a.example", 5), ("http://127.0.0.1:9", 1), ("http://b.example", 2)]
+        configuration.agents.iter().map(shown).collect::<Vec<_>>(),
+        [
+            "a.example https://a.example/x trust 5 50ms",
+            "a.example-8443 https://a.example:8443 trust 4 \
+             in 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16",
+            "127.0.0.1 http://127.0.0.1:9 trust 1 http in 127.0.0.0/8",
+            "b.example http://b.example/ trust 2 http",
+        ]
     );
-    assert_eq!(peers[0].agent_card_ttl.unwrap().get().as_secs(), 5400);
-    assert_eq!((peers[0].latency_tier_ms, peers[1].agent_card_ttl), (50, None));
-    assert!(peers[2].allow_plaintext && peers[2].dialect == Some(Dialect::Harbor));
-    check_told(&yaml, &["not taken over: llm", "not taken over: tools.http", "c.example"]);
+    check_told(
+        &yaml,
+        &[
+            "not taken over: llm",
+            "not taken over: tools.http",
+            "c.example",
+            "agent_card_ttl of https://a.example/x",
+            "dialect of http://b.example/",
+            "http://b.example stands there twice",
+        ],
+    );
     assert!(!yaml.contains("hunter2"), "{yaml}");
-    assert!(import("tools: {a2a_peers: [{url: 'https://a'}]}", None, &set(&[])).is_err());
+    for wrong in ["{url: 'https://a'}", "{url: 'https://a', trust_tier: 6}"] {
+        let text = format!("tools: {{a2a_peers: [{wrong}]}}");
+        assert!(import(&text, None, &set(&[])).is_err(), "{text}");
+    }
 }
 
 #[test]
@@ -63,16 +90,30 @@ fn pocketpaws_settings_are_taken_over() {
     let text = r#"{
         "a2a_enabled": true, "a2a_agent_name": "My $Paw", "a2a_agent_description": "d",
         "a2a_task_timeout": 60, "openai_api_key": "hunter2",
-        "a2a_trusted_agents": ["http://agent-b:8001", "https://agent-c", "nonsense"]
+        "a2a_trusted_agents": ["http://agent-b:8001", "https://agent-c", "nonsense", "https://agent-c/",
+                               "http://[::1]:7", "https://10.0.0.7"]
     }"#;
     let (yaml, configuration) = check(text, &[]);
-    assert_eq!(configuration.agents[0].name.as_str(), "My--Paw");
-    assert_eq!(configuration.agents[0].dialect, Some(Dialect::Pocketpaw));
-    assert_eq!(configuration.limits.wait_timeout.get().as_secs(), 60);
-    let peers: Vec<_> =
-        configuration.peers.iter().map(|peer| (peer.url.as_str(), peer.allow_plaintext)).collect();
-    assert_eq!(peers, [("http://agent-b:8001", true), ("https://agent-c", false)]);
-    check_told(&yaml, &["a2a_agent_description", "openai_api_key", "nonsense", "8888"]);
+    assert_eq!(
+        configuration.agents.iter().map(shown).collect::<Vec<_>>(),
+        [
+            "agent-b http://agent-b:8001 trust 3 http in 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16",
+            "agent-c https://agent-c trust 3 in 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16",
+            "1 http://[::1]:7 trust 3 http in ::1/128",
+            "10.0.0.7 https://10.0.0.7 trust 3 in 10.0.0.7/32",
+        ]
+    );
+    check_told(
+        &yaml,
+        &[
+            "a2a_agent_description",
+            "nuncio serve",
+            "a2a_task_timeout",
+            "openai_api_key",
+            "nonsense",
+            "8888",
+        ],
+    );
     assert!(!yaml.contains("hunter2"), "{yaml}");
 }
 
@@ -86,15 +127,14 @@ fn pocketpaws_variables_overrule_its_file() {
     ];
     let (yaml, configuration) =
         check(r#"{"a2a_enabled": false, "a2a_task_timeout": 1}"#, &variables);
-    assert_eq!((configuration.agents.len(), configuration.peers.len()), (1, 1));
-    assert_eq!(configuration.limits.wait_timeout.get().as_secs(), 7);
-    check_told(&yaml, &["POCKETPAW_TELEGRAM_TOKEN"]);
+    assert_eq!(configuration.agents[0].name.as_str(), "d");
+    check_told(&yaml, &["POCKETPAW_TELEGRAM_TOKEN", "a2a_enabled", "a2a_task_timeout"]);
     assert!(!yaml.contains("hunter2"), "{yaml}");
     // A file of variables is one of its files, too.
     let lines =
         "export POCKETPAW_A2A_ENABLED=true\nPOCKETPAW_A2A_TRUSTED_AGENTS='[\"https://d\"]'\n";
     let (_, configuration) = check(lines, &[]);
-    assert_eq!((configuration.agents.len(), configuration.peers.len()), (1, 1));
+    assert_eq!(configuration.agents[0].name.as_str(), "d");
     let off = check(r#"{"a2a_enabled": false}"#, &[]).1;
     assert!(off.agents.is_empty());
     assert!(import(r#"{"a2a_trusted_agents": "x"}"#, None, &set(&[])).is_err());
@@ -112,14 +152,13 @@ a2a:
   timeout: 60
   capabilities:
     - pain_point_validation
-    - {capability: evidence_collection, allowed_agents: [orchestrator-agent, research-agent]}
+    - {capability: evidence_collection, allowed_agents: [Orchestrator-Agent, research agent, '*']}
 ";
     let endpoint = ("VALIDATION_AGENT_ENDPOINT", "https://v.example");
     let (yaml, configuration) = check(text, &[endpoint]);
     let agent = &configuration.agents[0];
     assert_eq!(agent.name.as_str(), "validation-agent-us-central1");
     assert_eq!(agent.url.as_ref().unwrap().as_str(), "https://v.example");
-    assert_eq!(agent.dialect, Some(Dialect::Opportunity));
     let allowed = &agent.skills["evidence_collection"].allowed_agents;
     assert_eq!(allowed, &["orchestrator-agent", "research-agent"]);
     check_told(
@@ -130,11 +169,13 @@ a2a:
             "description",
             "model",
             "a2a.timeout",
+            "\"*\" in allowed_agents",
+            "must know every agent",
         ],
     );
     let named = "a2a: {enabled: true}\nagent_id: x\nendpoint: http://10.0.0.1:80\n";
     let (_, configuration) = check(named, &[]);
-    assert!(configuration.agents[0].allow_http);
+    assert_eq!(shown(&configuration.agents[0]), "x http://10.0.0.1:80 trust 3 http in 10.0.0.1/32");
     let (yaml, configuration) = check("a2a: {enabled: false}\nname: x\nendpoint: https://x\n", &[]);
     assert!(configuration.agents.is_empty());
     check_told(&yaml, &["a2a.enabled is false", "- name: \"x\""]);
@@ -152,19 +193,26 @@ fn a_file_of_nobody_is_refused_unless_somebody_says_whose_it_is() {
 proptest! {
     /// Whatever names and addresses a file has, what comes out can be read.
     #[test]
-    fn what_comes_out_is_a_configuration_or_a_refusal_of_ours(
+    fn what_comes_out_is_a_configuration(
         name in "\\PC{1,20}",
-        url in "https?://[a-z$]{1,5}(/\\PC{0,10})?",
+        urls in prop::collection::vec("https?://[a-z$0-9.-]{1,70}(:[0-9]{1,4})?(/\\PC{0,10})?", 0..4),
         key in "[a-z_$#]{1,10}",
     ) {
         let document = serde_json::json!({
-            "a2a_enabled": true, "a2a_agent_name": name, "a2a_trusted_agents": [url], key: name,
+            "a2a_enabled": true, "a2a_agent_name": name, "a2a_trusted_agents": urls, &*key: name,
         });
-        let yaml = import(&document.to_string(), None, &set(&[])).unwrap();
-        if let Err(error) = read_ours(&yaml, &set(&[])) {
-            // A name of signs alone has no letters that could stay.
-            let is_name = error.problems().iter().all(|problem| problem.key() == "agents[0].name");
-            prop_assert!(is_name, "{error}\n{yaml}");
+        let peers: Vec<_> = urls.iter().map(|url| {
+            serde_json::json!({"url": url, "trust_tier": 1, "allow_insecure_loopback": true})
+        }).collect();
+        let harbor = serde_json::json!({"tools": {"a2a_peers": peers}});
+        let agent = serde_json::json!({
+            "name": name, "endpoint": "https://a",
+            "a2a": {"capabilities": [{"name": key, "allowed_agents": [name]}]},
+        });
+        for document in [document, harbor, agent] {
+            let yaml = import(&document.to_string(), None, &set(&[])).unwrap();
+            let read = read_ours(&yaml, &set(&[]));
+            prop_assert!(read.is_ok(), "{}\n{yaml}", read.unwrap_err());
         }
     }
 

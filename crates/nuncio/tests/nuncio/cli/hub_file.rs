@@ -26,10 +26,10 @@ fn a_mistake_is_named_with_its_line_and_remedy() {
 #[test]
 fn several_mistakes_are_all_named() {
     let user = User::new();
-    user.write("hub.yaml", "agents: [{name: a}, {name: b, kind: command}]\n");
+    user.write("hub.yaml", "agents: [{name: a}, {name: B, url: 'https://b'}]\n");
     let came = user.run(&["config", "check", "hub.yaml"]);
     assert_eq!(came.code, 2);
-    for part in ["agents[0]: ", "agents[1].command: ", "2 mistakes in hub.yaml"] {
+    for part in ["agents[0]: ", "agents[1].name: ", "2 mistakes in hub.yaml"] {
         assert!(came.err.contains(part), "{}", came.err);
     }
     let missing = user.run(&["config", "check", "none.yaml"]);
@@ -40,10 +40,10 @@ fn several_mistakes_are_all_named() {
 fn the_file_here_is_checked_and_without_one_the_settings_are() {
     let user = User::new();
     assert_eq!(user.run(&["config", "check"]).out, "Settings: good\n");
-    user.write("nuncio.yaml", "agents: [{name: a, kind: echo, parent: b}]\n");
+    user.write("nuncio.yaml", "agents: [{name: a, parent: b, url: 'https://a'}]\n");
     let came = user.run(&["config", "check"]);
     assert_eq!((came.code, came.out.as_str()), (0, "Configuration: nuncio.yaml is good\n"));
-    assert!(came.err.starts_with("warning: nuncio.yaml:1:40: agents[0].parent: "), "{}", came.err);
+    assert!(came.err.starts_with("warning: nuncio.yaml:1:28: agents[0].parent: "), "{}", came.err);
     let mut command = user.command(&["config", "check"]);
     command.env("NUNCIO_LISTEN", "nonsense");
     let came = came_of(command, "");
@@ -70,7 +70,7 @@ fn what_is_imported_can_be_checked() {
     user.write("empty.json", "{}");
     command.env("POCKETPAW_A2A_ENABLED", "true");
     let came = came_of(command, "");
-    assert!(came.out.contains("dialect: pocketpaw"), "{}{}", came.out, came.err);
+    assert!(came.out.contains("add its `url` to `agents`"), "{}{}", came.out, came.err);
     let came = user.run(&["config", "import", "empty.json"]);
     assert!(came.code == 2 && came.err.contains("--from"), "{}", came.err);
 }
