@@ -21,6 +21,9 @@ pub const MAX_CARD_BYTES: usize = 1 << 20;
 /// How many skills a card may have.
 pub const MAX_SKILLS: usize = 500;
 
+/// The binding of an agent that speaks the capability envelope and has no card of its own.
+pub const OPPORTUNITY_BINDING: &str = "urn:nuncio:binding:opportunity:v1";
+
 /// An agent of the directory.
 ///
 /// What changes with every heartbeat is not part of it: that is a [`Beat`](crate::beat::Beat).

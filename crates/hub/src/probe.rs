@@ -8,12 +8,15 @@ use std::{
 
 use futures_util::{StreamExt as _, stream};
 use nuncio_client::discover::{Ask, Source};
-use nuncio_net::egress::Trust;
+use nuncio_net::{
+    Request,
+    egress::{Errand, Purpose, Trust},
+};
 use nuncio_protocol::{ids::AgentId, service::Caller};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::{
-    agent::{Agent, Card, Status, Watch},
+    agent::{Agent, Card, OPPORTUNITY_BINDING, Status, Watch},
     directory::{Actor, Probed},
     error::Error,
     hub::Hub,
@@ -77,7 +80,11 @@ fn place(agent: &Agent) -> Option<&str> {
 }
 
 async fn ask(hub: &Hub, agent: &Agent, failures: &Failures) -> Result<(), Error> {
-    let Some(card) = fetch(hub, agent).await else {
+    let answered = match health(agent) {
+        Some(url) => is_well(hub, &url).await.then_some(None),
+        None => fetch(hub, agent).await.map(Some),
+    };
+    let Some(card) = answered else {
         let count = {
             let mut failures = lock(failures);
             let count = failures.entry(agent.id.clone()).or_default();
@@ -91,13 +98,29 @@ async fn ask(hub: &Hub, agent: &Agent, failures: &Failures) -> Result<(), Error>
     };
     lock(failures).remove(&agent.id);
     hub.directory.probed(&agent.id, Probed::Answered).await?;
-    if agent.card.as_ref() != Some(&card) {
+    if let Some(card) = card
+        && agent.card.as_ref() != Some(&card)
+    {
         let organisation = &agent.organisation;
         // What a card says is the agent's own word, and held like it.
         let itself = Actor::caller(&Caller::Agent(agent.id.as_str().into()));
         hub.directory.update_card(organisation, &agent.id, &card, &itself).await?;
     }
     Ok(())
+}
+
+/// Returns where an agent says how it is that has no card of its own (O-08).
+fn health(agent: &Agent) -> Option<String> {
+    let interface = agent.card.as_ref()?.card().supported_interfaces.first()?;
+    let is_envelope = interface.protocol_binding == OPPORTUNITY_BINDING;
+    is_envelope.then(|| format!("{}/health", interface.url))
+}
+
+async fn is_well(hub: &Hub, url: &str) -> bool {
+    let errand = Errand::administrator(Purpose::Agent);
+    let Ok(url) = hub.guard.check_url(url, errand) else { return false };
+    let answer = timeout(PATIENCE, hub.client.net().send(Request::get(&url))).await;
+    answer.is_ok_and(|answer| answer.is_ok_and(|response| response.status().is_success()))
 }
 
 /// Fetches the card of an agent. One that is kept from earlier proves nothing.

@@ -73,8 +73,32 @@ impl World {
     }
 
     async fn with(facades: Facades) -> Self {
+        let (hub, world) = Self::hub(facades, Options::default()).await;
+        let service = TowerToHyperService::new(nuncio_hub::http::router(hub));
+        world.on(|listener| listener.serve(service, Drain::new())).await
+    }
+
+    /// A hub that also looks after its agents.
+    async fn serving(options: Options) -> Self {
+        let facades = Facades { molecule: true, opportunity: true };
+        let (hub, world) = Self::hub(facades, options).await;
+        world.on(|listener| nuncio_hub::serve(hub, listener)).await
+    }
+
+    async fn on<F>(mut self, serve: impl FnOnce(Listener) -> F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await.expect("a free port");
+        self.address = listener.local_addr();
+        self.serving = tokio::spawn(serve(listener));
+        self
+    }
+
+    /// Makes a hub that nobody serves yet.
+    async fn hub(facades: Facades, options: Options) -> (Hub, Self) {
         let store = Arc::new(MemoryHub::default());
-        let directory = Directory::open(store, Options::default()).await.expect("it opens");
+        let directory = Directory::open(store, options).await.expect("it opens");
         let acme = Organisation::parse("acme").expect("a name");
         let admin = directory
             .new_key(&acme, "ann", &[ADMIN.to_owned()], None, &Actor::configuration())
@@ -90,12 +114,10 @@ impl World {
         let mut settings = Settings::new(acme.clone(), "http://hub.example");
         settings.facades = facades;
         let parts = Parts::new(directory.clone(), gatekeeper, guard, minter, settings);
-        let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await.expect("a free port");
-        let address = listener.local_addr();
-        let service = TowerToHyperService::new(nuncio_hub::http::router(Hub::new(parts)));
-        let serving = tokio::spawn(listener.serve(service, Drain::new()));
         let admin = admin.key.to_string();
-        Self { directory, acme, address, admin, serving }
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let serving = tokio::spawn(async {});
+        (Hub::new(parts), Self { directory, acme, address, admin, serving })
     }
 
     /// Sends a request, and reads the whole answer.

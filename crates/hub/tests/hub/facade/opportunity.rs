@@ -3,10 +3,19 @@
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
-use nuncio_hub::beat::Beat;
+use nuncio_hub::{
+    agent::Status,
+    beat::Beat,
+    directory::{Item, Options},
+};
 use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
 use tracing::{
     Event, Metadata, Subscriber,
     field::{Field, Visit},
@@ -46,6 +55,13 @@ struct Team {
 impl Team {
     async fn new() -> Self {
         let world = World::new().await;
+        let lead = world.add("lead", None).await;
+        Self { world, lead }
+    }
+
+    /// A team at a hub that also looks after its agents.
+    async fn serving(options: Options) -> Self {
+        let world = World::serving(options).await;
         let lead = world.add("lead", None).await;
         Self { world, lead }
     }
@@ -333,4 +349,55 @@ async fn t18_every_request_is_logged_and_counted() {
         assert!(metrics.contains(&line), "{line} is not in\n{metrics}");
     }
     assert!(metrics.contains("a2a_errors_total{type="), "{metrics}");
+}
+
+/// Answers every request with a status, and says what was asked for.
+async fn endpoint(status: &'static str) -> (String, tokio::sync::mpsc::UnboundedReceiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let (asked, paths) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((mut tcp, _)) = listener.accept().await {
+            let mut head = [0; 4096];
+            let count = tcp.read(&mut head).await.unwrap_or(0);
+            let head = String::from_utf8_lossy(&head[..count]).into_owned();
+            let line = head.lines().next().unwrap_or_default().to_owned();
+            let answer =
+                format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            tcp.write_all(answer.as_bytes()).await.ok();
+            if asked.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    (url, paths)
+}
+
+/// O-08: these agents show no card, so they are asked how they are.
+#[tokio::test]
+async fn o08_an_agent_is_asked_for_its_health() {
+    let mut options = Options::default();
+    options.liveness.probe = Duration::from_millis(20);
+    let team = Team::serving(options).await;
+    let (well, mut asked) = endpoint("200 OK").await;
+    let (ill, _asked) = endpoint("503 Service Unavailable").await;
+    for (id, url) in [("well", &well), ("ill", &ill)] {
+        let mut body = validation();
+        body["agent_id"] = json!(id);
+        body["endpoint"] = json!(url);
+        team.join(&body).await;
+    }
+    let mut reader = team.world.directory.feed().read(team.world.acme.clone(), None, Some(0));
+    loop {
+        let item = reader.next().await.unwrap();
+        if let Item::Logged(logged) = item
+            && logged.event.name == "WORKSPACE_OFFLINE"
+        {
+            assert_eq!(logged.event.agent.unwrap().as_str(), "ill");
+            break;
+        }
+    }
+    assert!(asked.recv().await.unwrap().starts_with("GET /a2a/health "));
+    let well = "well".parse().expect("an id");
+    assert_eq!(team.world.directory.state().agent(&well).unwrap().status, Status::Online);
 }

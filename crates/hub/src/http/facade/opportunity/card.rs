@@ -7,12 +7,9 @@ use nuncio_protocol::{
 };
 
 use crate::{
-    agent::{Card, InvalidCard},
+    agent::{Card, InvalidCard, OPPORTUNITY_BINDING},
     http::facade::opportunity::register::Metadata,
 };
-
-/// The binding of an agent that speaks the capability envelope, and nothing else.
-pub(super) const BINDING: &str = "urn:nuncio:binding:opportunity:v1";
 
 /// Writes a card: each capability is a skill, and the endpoint the one interface.
 ///
@@ -24,7 +21,8 @@ pub(super) fn write(
     metadata: &Metadata,
 ) -> Result<Card, InvalidCard> {
     let url = format!("{}/a2a", base(endpoint));
-    let interface = AgentInterface::new(url, Binding::Other(BINDING.to_owned()), Version::V1_0);
+    let interface =
+        AgentInterface::new(url, Binding::Other(OPPORTUNITY_BINDING.to_owned()), Version::V1_0);
     let name = metadata.name.as_deref().filter(|name| !name.trim().is_empty());
     let description = metadata.description.as_deref().unwrap_or("An agent of the opportunity kind");
     let mut card = AgentCard::builder(name.unwrap_or(agent_id))
@@ -66,7 +64,7 @@ mod tests {
         assert_eq!(ids, ["pain_point_validation", "competitor_analysis"]);
         let interface = &card.card().supported_interfaces[0];
         assert_eq!(interface.url, "https://validation.example.com/a2a");
-        assert_eq!(interface.protocol_binding, BINDING);
+        assert_eq!(interface.protocol_binding, OPPORTUNITY_BINDING);
     }
 
     #[test]
