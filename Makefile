@@ -15,8 +15,8 @@ ALONE := $(CARGO) clippy -p nuncio-net
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: ## build, and serve an agent on this machine
-	@$(CARGO) run --quiet -p nuncio -- serve
+run: ## build, and start the hub on this machine
+	@$(CARGO) run --quiet -p nuncio -- up
 
 test: services check ## every check and every test; installs what it needs
 	$(CARGO) test --workspace --all-features

@@ -1,8 +1,9 @@
 //! What a decision costs with 10,000 agents and 3,000 rules: `cargo bench -p nuncio-auth`.
 #![expect(clippy::print_stdout, reason = "the figure is the point")]
 
-use std::{collections::HashMap, hint::black_box};
+use std::hint::black_box;
 
+use foldhash::HashMap;
 use nuncio_auth::rules::{
     Asker, Effect, Hierarchy, Place, Places, Question, Rule, Rules, Settings, Who,
 };

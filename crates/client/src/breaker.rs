@@ -91,6 +91,16 @@ impl Circuit {
         }
     }
 
+    /// Returns for how long nobody is let through, without asking for leave. Nothing is known
+    /// of the end while a call probes.
+    pub(crate) fn rest(&self, now: Instant) -> Option<Duration> {
+        match self.state {
+            State::Open(until) if now < until => Some(until - now),
+            State::Probing => Some(Duration::ZERO),
+            State::Closed | State::Open(_) => None,
+        }
+    }
+
     /// Hears what came of a call.
     pub(crate) fn tell(&mut self, Leave(epoch): Leave, outcome: Outcome, now: Instant) {
         if epoch != self.epoch {
@@ -152,6 +162,11 @@ impl Breaker {
     pub(crate) fn ask(&self) -> Result<Passage<'_>, Duration> {
         let leave = self.lock().ask(Instant::now())?;
         Ok(Passage { breaker: self, leave, outcome: Outcome::Unknown })
+    }
+
+    /// Returns for how long nobody is let through.
+    pub(crate) fn rest(&self) -> Option<Duration> {
+        self.lock().rest(Instant::now())
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Circuit> {

@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use arc_swap::ArcSwap;
@@ -169,6 +170,14 @@ impl Agent {
         let known = self.0.known.load();
         let declared = known.ways.interfaces.first()?;
         Some(self.0.client.shared.remembered.instead_of(declared))
+    }
+
+    /// Returns for how long the interface that the next call goes to is left alone, if its
+    /// breaker is open.
+    pub fn rest(&self) -> Option<Duration> {
+        let interface = self.interface()?;
+        let remotes = self.0.remotes.lock().unwrap_or_else(PoisonError::into_inner);
+        remotes.iter().find(|remote| *remote.interface() == interface)?.rest()
     }
 
     /// Makes a call that is answered once.

@@ -289,13 +289,15 @@ fn url(
     terms: &Terms,
     guard: &Guard,
 ) -> Result<CheckedUrl, Reason> {
+    let home = found.url.as_ref().map(Origin::of);
     let text = match (declared.url.as_str(), &found.base) {
         ("", Some(base)) => base.as_str().to_owned(),
         ("", None) => return Err(Reason::NoUrl),
-        (url, _) if *binding == Binding::Grpc && !url.contains("://") => with_scheme(url),
+        (url, _) if *binding == Binding::Grpc && !url.contains("://") => {
+            with_scheme(url, home.as_ref())
+        }
         (url, _) => url.to_owned(),
     };
-    let home = found.url.as_ref().map(Origin::of);
     // A text that has no origin is the guard's to refuse, in its words.
     let trust = match Origin::parse(&text) {
         Ok(origin) => judge_origin(&origin, home.as_ref(), found, terms)?,
@@ -342,8 +344,13 @@ const fn errand(trust: Trust) -> Errand {
     Errand { purpose: Purpose::Agent, trust }
 }
 
-/// Completes `host:port`, which is how cards name places that speak gRPC.
-fn with_scheme(authority: &str) -> String {
+/// Completes `host:port`, which is how cards name places that speak gRPC. The port that the card
+/// came from speaks as it did then; another one of this machine speaks without TLS.
+fn with_scheme(authority: &str, home: Option<&Origin>) -> String {
+    let secured = format!("https://{authority}");
+    if home.is_some() && Origin::parse(&secured).ok().as_ref() == home {
+        return secured;
+    }
     let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
     let scheme = if is_loopback(host) { "http" } else { "https" };
     format!("{scheme}://{authority}")

@@ -41,7 +41,7 @@ use url::Url;
 
 pub use self::{
     error::Error,
-    file::{FileError, read_harbor},
+    file::{FileError, read_harbor, read_harbor_with},
     health::Outcome,
     identity::Identity,
     owners::{AmbiguousTask, TaskOwners},
@@ -210,17 +210,27 @@ impl Peers {
     /// everybody's.
     pub fn resolve(&self, capability: &str) -> Result<Vec<Route>, Error> {
         let Considered { routes, left_out } = self.consider(capability);
-        if routes.is_empty() {
-            return Err(Error::NoPeer { capability: inert(capability), left_out });
-        }
-        Ok(routes)
+        if routes.is_empty() { Err(no_peer(capability, left_out)) } else { Ok(routes) }
     }
 
     /// Returns the same, and why others are left out.
     pub fn consider(&self, capability: &str) -> Considered {
+        self.consider_with(capability, |_| None)
+    }
+
+    /// Returns the same of those who call: they know whose breaker is open, and for how long.
+    pub(crate) fn consider_with(
+        &self,
+        capability: &str,
+        rest: impl Fn(&str) -> Option<Duration>,
+    ) -> Considered {
         let now = Instant::now();
         let table = self.shared.table.load();
-        let candidates = table.values().map(|entry| entry.candidate(capability, now));
+        let candidates = table.values().map(|entry| {
+            let mut candidate = entry.candidate(capability, now);
+            candidate.rest = rest(candidate.url);
+            candidate
+        });
         rank(self.shared.options.ranking, candidates)
     }
 
@@ -269,6 +279,11 @@ impl Peers {
         self.shared.table.store(Arc::new(table));
         result
     }
+}
+
+/// Says that there is nobody to call, and why.
+pub(crate) fn no_peer(capability: &str, left_out: Vec<LeftOut>) -> Error {
+    Error::NoPeer { capability: inert(capability), left_out }
 }
 
 impl fmt::Debug for Peers {
@@ -330,6 +345,7 @@ impl Entry {
             hint: self.peer.latency_hint(),
             measured: health.measured(),
             failures: health.down(now),
+            rest: None,
             matched,
         }
     }

@@ -1,6 +1,6 @@
 //! A peer that can be called like anything else.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use http::HeaderMap;
 use nuncio_net::Client;
@@ -62,6 +62,11 @@ impl Remote {
     /// Returns the interface that is called.
     pub fn interface(&self) -> &Interface {
         self.0.transport.interface()
+    }
+
+    /// Returns for how long the peer is left alone, if its breaker is open.
+    pub fn rest(&self) -> Option<Duration> {
+        self.0.breaker.rest()
     }
 
     /// Makes a call that is answered once.

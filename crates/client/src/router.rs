@@ -8,6 +8,7 @@ use std::{
 };
 
 use futures_util::StreamExt as _;
+use nuncio_net::{Errand, Identity, Purpose};
 use nuncio_protocol::{
     error::Error as ProtocolError,
     ids::TaskId,
@@ -22,7 +23,7 @@ use crate::{
     client::{Agent, Client, Find},
     error::Error,
     options::Options,
-    peers::{Entry, Outcome, Peers, TaskOwners},
+    peers::{Considered, Entry, Outcome, Peers, TaskOwners, Why, no_peer},
 };
 
 /// Calls the peers of a table: the best for a capability, or the one that has a task.
@@ -79,6 +80,9 @@ impl Router {
         let mut find = Find::new(entry.ask().clone()).terms(entry.terms()).options(options);
         if let Some(credentials) = entry.peer().proof() {
             find = find.credentials(Arc::clone(credentials));
+        }
+        if let Some(identity) = entry.peer().certificate() {
+            self.identify(&entry, identity)?;
         }
         let agent = self.client.agent(find).await?;
         // One that is called without being in the table is not ranked either.
@@ -151,6 +155,13 @@ impl Router {
         Ok(Routed { peer, answer: Box::pin(events) })
     }
 
+    /// Returns to whom a message would go, the best first, and who is left out and why: also
+    /// those whom we leave alone since they failed.
+    pub fn consider(&self, capability: &str) -> Considered {
+        let agents = self.agents();
+        self.peers.consider_with(capability, |url| agents.get(url)?.1.rest())
+    }
+
     /// Makes a call about a task, to the peer that has it (HG-06).
     pub async fn about(&self, ctx: CallContext, request: Request) -> Result<Answered, Error> {
         let peer = self.owner(&request)?;
@@ -168,6 +179,16 @@ impl Router {
     /// Says which peer has a task, when that is known from elsewhere.
     pub fn remember(&self, task: &TaskId, peer: &str) {
         self.owners.remember(task, peer);
+    }
+
+    /// Shows a certificate where a peer and its card are.
+    fn identify(&self, entry: &Entry, identity: &Identity) -> Result<(), Error> {
+        let net = self.client.net();
+        for purpose in [Purpose::Card, Purpose::Agent] {
+            let errand = Errand { purpose, trust: entry.trust() };
+            net.identify(&net.guard().check_url(entry.url().as_str(), errand)?, identity.clone());
+        }
+        Ok(())
     }
 
     fn owner(&self, request: &Request) -> Result<Arc<str>, Error> {
@@ -191,9 +212,15 @@ impl Router {
             let answer = self.observed(&peer, call(agent, ctx, request)).await?;
             return Ok(Routed { peer: peer.to_string(), answer });
         }
+        let Considered { routes, left_out } = self.consider(capability);
+        // Those who rest come last: their breakers say when to come back.
+        let resting = left_out.iter().filter(|one| matches!(one.why, Why::Resting { .. }));
+        let resting: Vec<String> = resting.map(|one| one.url.clone()).collect();
+        if routes.is_empty() && resting.is_empty() {
+            return Err(no_peer(capability, left_out).into());
+        }
         let mut last = None;
-        for route in self.peers.resolve(capability)? {
-            let peer = route.url.clone();
+        for peer in routes.into_iter().map(|route| route.url).chain(resting) {
             let attempt = async {
                 let agent = self.agent(&peer).await?;
                 call(agent, ctx.clone(), request.clone()).await

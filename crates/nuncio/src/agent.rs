@@ -81,6 +81,14 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FILE")]
     ca_cert: Option<PathBuf>,
 
+    /// Show this certificate to an agent that asks for one (PEM).
+    #[arg(long, value_name = "FILE")]
+    cert: Option<PathBuf>,
+
+    /// The private key of the certificate (PEM); otherwise it is in the same file.
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+
     /// What the card's signatures are worth [default: off]
     #[arg(long, value_enum, value_name = "POLICY")]
     signatures: Option<Policed>,
@@ -142,6 +150,8 @@ impl Flags {
         settings.flag("poll-interval", self.poll_interval.as_deref());
         settings.switch("insecure", self.insecure);
         settings.flag("ca-cert", path(&self.ca_cert));
+        settings.flag("cert", path(&self.cert));
+        settings.flag("key", path(&self.key));
         settings.flag("signatures", self.signatures.map(Policed::name));
         settings.flag("keys", path(&self.keys));
         Ok(settings)

@@ -85,7 +85,7 @@ enum Command {
     Send(Box<send::Arguments>),
     /// Show, sign and verify agent cards.
     #[command(subcommand)]
-    Card(card::Command),
+    Card(Box<card::Command>),
     /// Look at tasks, follow and cancel them.
     #[command(subcommand)]
     Task(Box<task::Command>),
@@ -132,7 +132,7 @@ async fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Serve(arguments) => serve::run(arguments).await.map_err(serving),
         Command::Key(command) => key::run(command).map_err(serving),
         Command::Send(arguments) => send::run(*arguments).await,
-        Command::Card(command) => card::run(command).await,
+        Command::Card(command) => card::run(*command).await,
         Command::Task(command) => task::run(*command).await,
         Command::Chat(arguments) => chat::run(*arguments).await,
         Command::Auth(command) => auth::run(command).await,

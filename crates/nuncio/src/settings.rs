@@ -74,6 +74,8 @@ pub(crate) const KNOWN: &[Known] = &[
     known("poll-interval", "2s"),
     known("insecure", "false"),
     known("ca-cert", ""),
+    known("cert", ""),
+    known("key", ""),
     known("signatures", "off"),
     known("keys", ""),
     known("async", "false"),

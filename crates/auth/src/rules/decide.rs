@@ -1,7 +1,8 @@
 //! The decision.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
+use foldhash::HashMap;
 use nuncio_protocol::{
     ids::{AgentId, Organisation},
     operation::Operation,
@@ -84,7 +85,7 @@ pub struct Question<'a> {
 impl Rules {
     /// Makes an index of all rules of all organisations.
     pub fn new(settings: Settings, rules: impl IntoIterator<Item = Rule>) -> Self {
-        let mut organisations = HashMap::<Organisation, Index>::new();
+        let mut organisations = HashMap::<Organisation, Index>::default();
         for rule in rules {
             organisations.entry(rule.organisation.clone()).or_default().add(Arc::new(rule));
         }

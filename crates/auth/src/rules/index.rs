@@ -4,8 +4,9 @@
 //! rules about that pair, so a decision costs a look-up for each agent above the two and one
 //! for each pair of those that are named at all, however many rules there are.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
+use foldhash::HashMap;
 use nuncio_protocol::ids::AgentId;
 
 use super::{
@@ -92,11 +93,11 @@ impl Side {
         let mut numbers: Vec<Number> = self.any.into_iter().collect();
         match named {
             Named::Agent(line) if !self.agents.is_empty() => {
-                let numbered =
-                    |agent: &AgentId| self.agents.get(agent).copied().unwrap_or_default();
-                let own = line.iter().take(1).filter_map(|agent| numbered(agent).agent);
-                numbers.extend(own);
-                numbers.extend(line.iter().filter_map(|agent| numbered(agent).team));
+                for (level, agent) in line.iter().enumerate() {
+                    let Some(known) = self.agents.get(agent) else { continue };
+                    numbers.extend(known.agent.filter(|_| level == 0));
+                    numbers.extend(known.team);
+                }
             }
             Named::Agent(_) | Named::Administrator => {}
             Named::User(name) => numbers.extend(self.users.get(*name)),

@@ -1,10 +1,13 @@
 //! Harbor's list of peers, as its configuration has it.
 
-use std::time::Duration;
+mod proof;
+
+use std::{env, time::Duration};
 
 use nuncio_protocol::dialect::WireForm;
 use serde::Deserialize;
 
+use self::proof::Proof;
 use super::Peer;
 
 /// Why a list of peers cannot be read.
@@ -25,10 +28,19 @@ pub struct FileError {
 ///
 /// An entry has Harbor's keys `url`, `trust_tier`, `latency_tier_ms`,
 /// `allow_insecure_loopback` and `agent_card_ttl`, and ours: `allow_plaintext`,
-/// `allow_private`, `forward_identity`, `dialect`. Any other key is an error.
+/// `allow_private`, `forward_identity`, `dialect`, `credentials`. Any other key is an error.
+/// Secrets are not in the file: it names variables of the environment that hold them.
 pub fn read_harbor(text: &str) -> Result<Vec<Peer>, FileError> {
+    read_harbor_with(text, |name| env::var(name).ok())
+}
+
+/// Reads the same, with the variables that secrets are in from elsewhere.
+pub fn read_harbor_with(
+    text: &str,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<Peer>, FileError> {
     let document: Document = serde_saphyr::from_str(text).map_err(|error| in_our_words(&error))?;
-    Ok(document.tools.a2a_peers.into_iter().map(Entry::into_peer).collect())
+    document.tools.a2a_peers.into_iter().map(|entry| entry.into_peer(&variable)).collect()
 }
 
 #[derive(Deserialize)]
@@ -61,6 +73,7 @@ struct Entry {
     #[serde(default)]
     forward_identity: bool,
     dialect: Option<Dialect>,
+    credentials: Option<Proof>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -74,9 +87,13 @@ enum Dialect {
 }
 
 impl Entry {
-    fn into_peer(self) -> Peer {
+    fn into_peer(self, variable: &impl Fn(&str) -> Option<String>) -> Result<Peer, FileError> {
+        let credentials = self.credentials.map(|proof| proof.bind(&self.url, variable));
         let mut peer = Peer::new(self.url, self.trust_tier)
             .latency(Duration::from_millis(self.latency_tier_ms));
+        if let Some(credentials) = credentials.transpose()? {
+            peer = peer.credentials(credentials);
+        }
         if let Some(GoDuration(ttl)) = self.agent_card_ttl {
             peer = peer.card_ttl(ttl);
         }
@@ -98,7 +115,7 @@ impl Entry {
                 Dialect::Upal => WireForm::Upal,
             });
         }
-        peer
+        Ok(peer)
     }
 }
 

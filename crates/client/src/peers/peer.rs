@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use nuncio_net::Trust;
+use nuncio_net::{Identity, Trust};
 use nuncio_protocol::{card::Binding, dialect::WireForm};
 
 use super::Error;
@@ -30,7 +30,7 @@ pub struct Peer {
     origins: Vec<Origin>,
     credentials: Option<Arc<dyn Credentials>>,
     signatures: Option<Arc<Signatures>>,
-    tls_identity: Option<String>,
+    tls_identity: Option<Identity>,
 }
 
 /// How far the administrator's word for a peer reaches.
@@ -132,9 +132,9 @@ impl Peer {
         self
     }
 
-    /// Names the client certificate that is shown to the peer.
-    pub fn tls_identity(mut self, name: impl Into<String>) -> Self {
-        self.tls_identity = Some(name.into());
+    /// Shows a certificate to the peer, if it asks for one, at the origin of its URL.
+    pub fn tls_identity(mut self, identity: Identity) -> Self {
+        self.tls_identity = Some(identity);
         self
     }
 
@@ -173,9 +173,9 @@ impl Peer {
         self.credentials.as_ref()
     }
 
-    /// Returns the name of the client certificate to show.
-    pub fn certificate(&self) -> Option<&str> {
-        self.tls_identity.as_deref()
+    /// Returns the certificate to show.
+    pub const fn certificate(&self) -> Option<&Identity> {
+        self.tls_identity.as_ref()
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {

@@ -84,6 +84,11 @@ pub enum Why {
         /// How many times.
         failures: u32,
     },
+    /// Its breaker is open.
+    Resting {
+        /// For so long; zero while a call tries whether it is well again.
+        left: Duration,
+    },
 }
 
 /// A peer that may become a route.
@@ -95,6 +100,8 @@ pub(super) struct Candidate<'a> {
     pub(super) measured: Option<Duration>,
     /// How often it failed, if it is to be left alone.
     pub(super) failures: Option<u32>,
+    /// How long its breaker stays open, if it is.
+    pub(super) rest: Option<Duration>,
     /// `None` if it offers something else.
     pub(super) matched: Option<Match>,
 }
@@ -110,12 +117,14 @@ pub(super) fn rank<'a>(
 ) -> Considered {
     let (mut routes, mut left_out) = (Vec::new(), Vec::new());
     for candidate in candidates {
-        let Candidate { url, trust, hint, measured, failures, matched } = candidate;
+        let Candidate { url, trust, hint, measured, failures, rest, matched } = candidate;
         let url = url.to_owned();
-        match (matched, failures) {
+        let resting = rest.map(|left| Why::Resting { left });
+        let unwell = resting.or_else(|| failures.map(|failures| Why::Down { failures }));
+        match (matched, unwell) {
             (None, _) => left_out.push(LeftOut { url, why: Why::NotOffered }),
-            (Some(_), Some(failures)) if ranking == Ranking::Measured => {
-                left_out.push(LeftOut { url, why: Why::Down { failures } });
+            (Some(_), Some(why)) if ranking == Ranking::Measured => {
+                left_out.push(LeftOut { url, why });
             }
             (Some(matched), _) => {
                 let mut route = Route {
@@ -210,6 +219,9 @@ impl fmt::Display for LeftOut {
         match self.why {
             Why::NotOffered => write!(f, "{url} offers other skills"),
             Why::Down { failures } => write!(f, "{url} failed {failures} times in a row just now"),
+            Why::Resting { left } => {
+                write!(f, "{url} has failed and is left alone for {} ms more", millis(left))
+            }
         }
     }
 }

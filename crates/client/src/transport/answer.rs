@@ -1,11 +1,11 @@
 //! Answers that are no streams, and those that are none of A2A.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{
     HeaderMap, StatusCode, Uri,
-    header::{CONTENT_TYPE, LOCATION, RETRY_AFTER},
+    header::{CONTENT_TYPE, DATE, LOCATION, RETRY_AFTER},
 };
 use nuncio_net::Response;
 use nuncio_protocol::{
@@ -38,7 +38,7 @@ impl Document {
     pub(super) async fn read(response: Response, limit: usize) -> Result<Self, Error> {
         let status = response.status();
         let (kind, text) = content_type(response.headers());
-        let retry_after = retry_after(response.headers());
+        let retry_after = retry_after(response.headers(), SystemTime::now());
         let content_type = text;
         if kind == ContentType::Events && status.is_success() {
             let cause = "a stream, where one answer was asked for".to_owned();
@@ -150,9 +150,52 @@ pub(super) fn content_type(headers: &HeaderMap) -> (ContentType, String) {
     (kind, text)
 }
 
-/// Reads when the peer wants to be asked again: a number of seconds. A date is passed over,
-/// since clocks differ.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds))
+/// Reads when the peer wants to be asked again: a number of seconds, or a date (RFC 9110
+/// §10.2.3). Clocks differ, so a date is held against the peer's own `Date` where it has one.
+pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let moment = httpdate::parse_http_date(text).ok()?;
+    let said =
+        headers.get(DATE).and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok());
+    Some(moment.duration_since(said.unwrap_or(now)).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(retry_after: &'static str, date: Option<&'static str>, expected: Option<u64>) {
+        let mut headers = HeaderMap::new();
+        headers.insert(RETRY_AFTER, HeaderValue::from_static(retry_after));
+        if let Some(date) = date {
+            headers.insert(DATE, HeaderValue::from_static(date));
+        }
+        // 06 Nov 1994 08:49:37
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        assert_eq!(super::retry_after(&headers, now), expected.map(Duration::from_secs));
+    }
+
+    #[test]
+    fn seconds_and_dates_say_when_to_come_back() {
+        check("120", None, Some(120));
+        check("Sun, 06 Nov 1994 08:50:00 GMT", None, Some(23));
+        check("Sunday, 06-Nov-94 08:50:00 GMT", None, Some(23));
+        check("Sun, 06 Nov 1994 08:00:00 GMT", None, Some(0));
+        check("soon", None, None);
+        check("-1", None, None);
+    }
+
+    #[test]
+    fn a_date_is_held_against_the_peers_own_clock() {
+        let moment = "Sun, 06 Nov 1994 08:50:00 GMT";
+        check(moment, Some("Sun, 06 Nov 1994 08:49:50 GMT"), Some(10));
+        check(moment, Some("Sun, 06 Nov 1994 09:00:00 GMT"), Some(0));
+        check(moment, Some("today"), Some(23));
+    }
 }

@@ -7,7 +7,7 @@ mod epoch;
 mod events;
 mod keys;
 mod openapi;
-mod register;
+pub(super) mod register;
 mod rules;
 
 use axum::{

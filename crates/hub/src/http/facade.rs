@@ -1,13 +1,20 @@
 //! The seeds' own paths, each of which can be switched off (catalogue §7.5).
+//!
+//! A facade has no data and no rights of its own: it reads what a seed's programs send, asks the
+//! same directory as the management API does, and answers in the seed's words.
+
+mod claim;
+mod molecule;
+mod opportunity;
 
 use axum::Router;
 
 use crate::hub::Hub;
 
 pub(super) fn molecule() -> Router<Hub> {
-    Router::new()
+    molecule::router()
 }
 
 pub(super) fn opportunity() -> Router<Hub> {
-    Router::new()
+    opportunity::router()
 }

@@ -9,7 +9,9 @@ use nuncio_client::{
     credentials::required,
     discover::{Ask, Found, Signatures, Source as CardSource},
 };
-use nuncio_net::{CheckedUrl, Client as NetClient, Errand, Guard, Policy, Purpose, Secret, Trust};
+use nuncio_net::{
+    CheckedUrl, Client as NetClient, Errand, Guard, Identity, Policy, Purpose, Secret, Trust,
+};
 use nuncio_protocol::{
     card::{AgentCard, sign::KeySet},
     json,
@@ -38,6 +40,8 @@ struct Who {
     home: Option<Origin>,
     /// A credential that was named on the command line, in the environment or in a file.
     proof: Option<Proof>,
+    /// A certificate that was named in the same way.
+    identity: Option<Identity>,
     logins: Logins,
 }
 
@@ -53,6 +57,7 @@ impl Search {
         let who = Who {
             home: source.as_url().and_then(|url| Origin::parse(url).ok()),
             proof: proof(settings)?,
+            identity: identity(settings)?,
             logins: Logins::load()?,
         };
         if let (Some(_), Source::File(path)) = (&who.proof, &named_by) {
@@ -71,6 +76,9 @@ impl Search {
             && let Some(proof) = who.proof_for(home)
         {
             ask = ask.credentials(proof.bind(home, None, client.net())?);
+        }
+        if let Some(home) = &who.home {
+            who.identify(home, client.net())?;
         }
         Ok(Self { client, ask, agent, who })
     }
@@ -104,6 +112,7 @@ impl Search {
         }
         let mut all = Vec::new();
         for origin in origins {
+            self.who.identify(&origin, self.client.net())?;
             if let Some(proof) = self.who.proof_for(&origin) {
                 all.push(proof.bind(&origin, Some(&found.card), self.client.net())?);
             }
@@ -116,16 +125,32 @@ impl Who {
     /// Returns the credential for an origin. One that was named goes to the agent that was
     /// named, one that is kept goes where it belongs.
     fn proof_for(&self, origin: &Origin) -> Option<&Proof> {
-        match &self.home {
-            // This machine has many names.
-            Some(home) if origin == home || (origin.is_loopback() && home.is_loopback()) => {
-                let kept = || self.logins.get(origin).or_else(|| self.logins.get(home));
-                self.proof.as_ref().or_else(kept)
-            }
-            Some(_) => self.logins.get(origin),
-            // A file is the user's own word, all of it.
-            None => self.proof.as_ref().or_else(|| self.logins.get(origin)),
+        let kept = || {
+            let home = self.home.as_ref().filter(|_| self.is_named(origin));
+            self.logins.get(origin).or_else(|| self.logins.get(home?))
+        };
+        self.proof.as_ref().filter(|_| self.is_named(origin)).or_else(kept)
+    }
+
+    /// Shows the certificate at an origin, if it is for it.
+    fn identify(&self, origin: &Origin, net: &NetClient) -> Result<(), Failure> {
+        let Some(identity) = self.identity.as_ref().filter(|_| self.is_named(origin)) else {
+            return Ok(());
+        };
+        for purpose in [Purpose::Card, Purpose::Agent] {
+            let url = net.guard().check_url(&origin.to_string(), Errand::administrator(purpose));
+            let url = url.map_err(nuncio_client::Error::Refused)?;
+            net.identify(&url, identity.clone());
         }
+        Ok(())
+    }
+
+    /// Tells whether an origin is the agent's that was named.
+    fn is_named(&self, origin: &Origin) -> bool {
+        self.home.as_ref().is_none_or(|home| {
+            // This machine has many names. A file is the user's own word, all of it.
+            origin == home || (origin.is_loopback() && home.is_loopback())
+        })
     }
 }
 
@@ -232,6 +257,24 @@ fn proof(settings: &Settings) -> Result<Option<Proof>, Failure> {
     let (user, password) =
         pair.split_once(':').ok_or_else(|| Failure::usage("--basic: expected USER:PASSWORD"))?;
     Ok(Some(Proof::Basic { user: user.to_owned(), password: Secret::new(password) }))
+}
+
+/// Reads the certificate that was set, and its key.
+fn identity(settings: &Settings) -> Result<Option<Identity>, Failure> {
+    let read = |path: &str| {
+        let path = PathBuf::from(path);
+        fs::read(&path).map_err(|error| Failure::file("read", &path, &error))
+    };
+    let Some(file) = settings.get("cert") else {
+        return match settings.get("key") {
+            Some(_) => Err(Failure::usage("--key: there is no --cert that it could belong to")),
+            None => Ok(None),
+        };
+    };
+    let chain = read(&file)?;
+    let key = settings.get("key").map_or_else(|| Ok(chain.clone()), |key| read(&key))?;
+    let identity = Identity::from_pem(&chain, &key);
+    identity.map(Some).map_err(|error| Failure::usage(format!("--cert: {error}")))
 }
 
 /// Reads a file of public keys.

@@ -42,7 +42,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     while let Some(chunk) = response.chunk().await.map_err(|error| Failure::net(&error))? {
         decoder.push(chunk);
         while let Some(event) = decoder.next_event().map_err(|error| Failure::internal(error.to_string()))? {
-            show(event.data.as_bytes(), &mut output)?;
+            show(&event.data, &mut output)?;
         }
     }
     Ok(())

@@ -52,7 +52,7 @@ pub(super) async fn start(
     let signals = tokio::spawn(stop_when_told(hub.clone(), patience));
     let reload = Reload::new(layers.clone(), &loaded, hub.clone())?;
     tokio::select! {
-        () = serve::serve(hub.clone(), listener) => {}
+        () = serve(hub.clone(), listener) => {}
         never = reload.run(telemetry) => match never {},
     }
     signals.abort();
@@ -116,12 +116,8 @@ async fn assemble(
         molecule: configuration.dialects.contains(&Dialect::Molecule),
         opportunity: configuration.dialects.contains(&Dialect::Opportunity),
     };
-    settings.bodies.bytes = configuration.limits.request_body.get();
-    settings.hosts.clone_from(&configuration.hosts);
-    settings.limits.calls_per_minute = configuration.limits.calls_per_minute;
-    settings.limits.unauthenticated_per_minute =
-        configuration.limits.unauthenticated_calls_per_minute;
-    settings.limits.streams = configuration.limits.streams_per_caller;
+    settings.bodies.bytes = configuration.limits.request_body.bytes();
+    settings.hosts = configuration.hosts.iter().map(|host| host.as_str().to_owned()).collect();
     Ok(Hub::new(Parts::new(directory, gatekeeper, guard, minter, settings)))
 }
 
@@ -139,7 +135,7 @@ fn liveness(configuration: &Configuration) -> Liveness {
     let limits = &configuration.limits;
     let mut liveness = Liveness::default();
     liveness.beat = limits.heartbeat.get();
-    liveness.offline = limits.offline.get();
+    liveness.offline = limits.offline.get().get();
     liveness.sweep = limits.sweep.get();
     liveness.probe = limits.probe.get();
     liveness
@@ -149,7 +145,7 @@ fn liveness(configuration: &Configuration) -> Liveness {
 /// and on this machine if the hub itself listens nowhere else.
 fn policy(configuration: &Configuration, address: SocketAddr) -> Policy {
     let mut policy = Policy::default().forbid_listener(address);
-    let mut open = |policy: Policy, range: IpNet| {
+    let open = |policy: Policy, range: IpNet| {
         policy.open(Purpose::Agent, range).open(Purpose::Card, range)
     };
     let plain = |policy: Policy| {

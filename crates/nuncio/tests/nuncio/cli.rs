@@ -10,3 +10,4 @@ mod snapshots;
 mod streams;
 pub(crate) mod support;
 mod terminal;
+mod ways;

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use nuncio_client::{
-    Client, Error, Find, Origin, Router,
+    Client, Error, Find, Options, Origin, Router,
     credentials::{ApiKey, Bearer, KeyPlace},
     discover::{Ask, Source},
-    peers::{Peer as Entry, Peers},
+    peers::{Peer as Entry, Peers, Why},
 };
-use nuncio_net::{Client as NetClient, Errand, Guard, Policy, Purpose, Secret, Trust};
+use nuncio_net::{
+    Client as NetClient, Errand, Guard, Identity, Policy, Purpose, Secret, Trust,
+    listen::{ClientAuth, Tls},
+};
 use nuncio_protocol::{
     card::{AgentCard, AgentInterface, AgentSkill, Binding, CardBuilder},
     dialect::WireForm,
@@ -21,9 +24,10 @@ use nuncio_protocol::{
     version::Version,
 };
 use nuncio_server::Server;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 use crate::wire::{
-    scripted::{Act, Peer},
+    scripted::{Act, Peer, answer},
     support::{Script, Served, nobody, send},
 };
 
@@ -212,6 +216,62 @@ async fn a_peer_that_is_down_is_passed_over_and_ranked_down() {
     let considered = router.peers().consider("add");
     assert_eq!(considered.routes[0].url, alive_url);
     assert!(considered.left_out.iter().any(|left| left.url == dead), "{considered:?}");
+}
+
+#[tokio::test]
+async fn a_peer_that_we_leave_alone_is_ranked_last_at_once() {
+    // Its card is there, and nothing else works.
+    let here = AgentInterface::new("", Binding::JsonRpc, Version::V1_0);
+    let refusal = answer("500 Internal Server Error", "text/plain", "no");
+    let broken = Peer::start([json_answer(&card(vec![here])), Act::Say(refusal)]).await;
+    let alive = Served::start(with_skill("alive", "add")).await;
+    let broken_url = format!("http://{}/", broken.address);
+    let alive_url = format!("http://{}/", alive.address);
+    let entries = [Entry::new(&broken_url, 5), Entry::new(&alive_url, 1)];
+    let peers = Peers::from_peers(guard(), entries).unwrap();
+    let mut options = Options::default();
+    // One failure is enough for the breaker; the table itself wants more.
+    options.breaker.in_a_row = 1;
+    let router = Router::with_options(client(), peers, options);
+    assert_eq!(router.consider("add").routes[0].url, broken_url);
+    router.send("add", nobody(), send("hello")).await.unwrap_err();
+    let considered = router.consider("add");
+    assert_eq!(considered.routes.len(), 1, "{considered:?}");
+    assert!(matches!(considered.left_out[0].why, Why::Resting { .. }), "{considered:?}");
+    assert_eq!(router.peers().consider("add").routes.len(), 2, "the table does not know");
+    let sent = router.send("add", nobody(), send("hello")).await.unwrap();
+    assert_eq!(sent.peer, alive_url);
+    // Nobody else is left: the breaker says when to come back.
+    router.peers().remove(&alive_url);
+    let error = router.send("add", nobody(), send("hello")).await.unwrap_err();
+    assert!(error.retry_after().is_some() || matches!(error, Error::BreakerOpen { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_peer_that_demands_a_certificate_is_shown_the_one_of_its_entry() {
+    let key = KeyPair::generate().unwrap();
+    let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let mut params = CertificateParams::new(names).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    // The same for both sides: who issues it is not what is tested.
+    let issuer = CertifiedIssuer::self_signed(params.clone(), key).unwrap();
+    params.is_ca = IsCa::NoCa;
+    let key = KeyPair::generate().unwrap();
+    let (chain, key) = (params.signed_by(&key, &issuer).unwrap().pem(), key.serialize_pem());
+    let tls = Tls::from_pem(chain.as_bytes(), key.as_bytes()).unwrap();
+    let tls = tls.client_roots(issuer.pem().as_bytes(), ClientAuth::Required).unwrap();
+    let served = Served::start(with_skill("secret", "add").tls(tls)).await;
+    let url = format!("https://{}/", served.address);
+    let call = async |entry: Entry| {
+        let net = NetClient::builder(guard()).extra_roots(issuer.pem().into_bytes());
+        let peers = Peers::from_peers(guard(), [entry]).unwrap();
+        let router = Router::new(Client::new(net.build().unwrap()), peers);
+        router.send("add", nobody(), send("hello")).await
+    };
+    call(Entry::new(&url, 5)).await.unwrap_err();
+    let identity = Identity::from_pem(chain.as_bytes(), key.as_bytes()).unwrap();
+    let sent = call(Entry::new(&url, 5).tls_identity(identity)).await.unwrap();
+    assert_eq!(text_of(sent.answer.value().unwrap()), "hello");
 }
 
 #[tokio::test]

@@ -156,20 +156,20 @@ enum NetworkWord {
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Discovered {
     #[schema(value_type = String)]
-    id: AgentId,
+    pub(crate) id: AgentId,
     #[schema(value_type = String)]
-    name: AgentName,
-    status: Status,
-    delivery: Delivery,
-    url: String,
+    pub(crate) name: AgentName,
+    pub(crate) status: Status,
+    pub(crate) delivery: Delivery,
+    pub(crate) url: String,
     /// Whether the agent that was asked for is gone, and this one stands in for it.
-    forwarded: bool,
+    pub(crate) forwarded: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
+    pub(crate) token: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
-    expires: Option<Timestamp>,
-    epoch: u64,
+    pub(crate) expires: Option<Timestamp>,
+    pub(crate) epoch: u64,
 }
 
 #[utoipa::path(

@@ -161,7 +161,7 @@ async fn a_token_permits_its_operations_and_skills_and_no_others() {
             let list = Request::ListTasks(ListTasksRequest::default());
             assert_kind(&wire, wire.call(list).await, denied);
         }
-        let id = crate::support::task_id("never-was");
+        let id = crate::outside::support::task_id("never-was");
         let get = Request::GetTask(GetTaskRequest { tenant: None, id, history_length: None });
         assert_kind(&wire, wire.call(get).await, ErrorKind::TaskNotFound);
     }

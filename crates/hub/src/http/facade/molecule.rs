@@ -1,0 +1,45 @@
+//! Molecule's platform: registry, workspaces and events (M-04 to M-13, MD-01 to MD-64).
+//!
+//! A workspace is an agent. What carries messages (`/workspaces/{id}/a2a`, delegations) is not
+//! here.
+
+mod asked;
+mod discover;
+mod events;
+mod live;
+mod refused;
+mod registry;
+mod tokens;
+mod view;
+mod workspaces;
+
+use axum::{
+    Router,
+    routing::{delete, get, post},
+};
+
+use crate::hub::Hub;
+
+pub(super) fn router() -> Router<Hub> {
+    Router::new()
+        .route("/registry/register", post(registry::register))
+        .route("/registry/heartbeat", post(registry::heartbeat))
+        .route("/registry/update-card", post(registry::update_card))
+        .route("/registry/check-access", post(registry::check_access))
+        .route("/registry/discover/{id}", get(discover::discover))
+        .route("/registry/{id}/peers", get(registry::peers))
+        .route("/workspaces", get(workspaces::list).post(workspaces::create))
+        .route(
+            "/workspaces/{id}",
+            get(workspaces::show).patch(workspaces::edit).delete(workspaces::remove),
+        )
+        .route("/workspaces/{id}/state", get(workspaces::state))
+        .route("/workspaces/{id}/pause", post(workspaces::pause))
+        .route("/workspaces/{id}/resume", post(workspaces::resume))
+        .route("/workspaces/{id}/tokens", get(tokens::list).post(tokens::create))
+        .route("/workspaces/{id}/tokens/{token}", delete(tokens::revoke))
+        .route("/workspaces/{id}/events/stream", get(live::stream))
+        .route("/events", get(events::all))
+        .route("/events/{id}", get(events::of_one))
+        .route("/ws", get(live::socket))
+}

@@ -1,0 +1,22 @@
+//! The opportunity agents' registry (O-09, OD-01).
+//!
+//! Every request leaves the log line of O-22 and is counted under the names of O-21.
+
+mod card;
+mod exchange;
+mod find;
+mod register;
+
+use axum::{
+    Router,
+    routing::{get, post},
+};
+
+use crate::hub::Hub;
+
+pub(super) fn router() -> Router<Hub> {
+    Router::new()
+        .route("/register", post(register::register))
+        .route("/discover", get(find::discover))
+        .route("/agents", get(find::agents))
+}
