@@ -3,3 +3,4 @@
 mod api;
 mod contract;
 mod directory;
+mod facade;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use http::{StatusCode, header::AUTHORIZATION, request::Parts};
 use nuncio_auth::ApiKey;
 use nuncio_protocol::{ids::AgentId, service};
@@ -26,18 +26,23 @@ impl FromRequestParts<Hub> for Caller {
     type Rejection = Refused;
 
     async fn from_request_parts(head: &mut Parts, hub: &Hub) -> Result<Self, Refused> {
-        if let Some(agent) = departed(head, hub) {
-            let forwarded_to = agent.forwarded_to.clone();
-            return Err(Error::Gone { agent: agent.id.clone(), forwarded_to }.into());
-        }
-        let who = Who::from_request_parts(head, hub).await?;
+        let who = match Who::from_request_parts(head, hub).await {
+            Ok(who) => who,
+            Err(problem) if problem.status == StatusCode::UNAUTHORIZED => {
+                let agent = departed(head, hub).ok_or(problem)?;
+                let forwarded_to = agent.forwarded_to.clone();
+                return Err(Error::Gone { agent: agent.id.clone(), forwarded_to }.into());
+            }
+            Err(problem) => return Err(problem.into()),
+        };
         claim::check(&head.headers, WORKSPACE_ID, &who)?;
         Ok(Self(who))
     }
 }
 
 /// Returns the agent that was removed and shows a token it once had. It is told so, that it can
-/// shut itself down (MD-28), and nothing else: the token itself ended with the agent.
+/// shut itself down (MD-28), and nothing else: its tokens ended with it. So their ids are all
+/// that is looked at, which nobody else knows.
 fn departed(head: &Parts, hub: &Hub) -> Option<Arc<Agent>> {
     let header = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = header.split_once(' ')?;
@@ -60,6 +65,20 @@ impl<T: DeserializeOwned> FromRequest<Hub> for Body<T> {
     async fn from_request(request: Request, hub: &Hub) -> Result<Self, Refused> {
         let body::Json(value) = body::Json::from_request(request, hub).await?;
         Ok(Self(value))
+    }
+}
+
+/// What stands behind the path. Members that are not known are ignored.
+pub(super) struct Params<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Hub> for Params<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(head: &mut Parts, hub: &Hub) -> Result<Self, Refused> {
+        match Query::from_request_parts(head, hub).await {
+            Ok(Query(value)) => Ok(Self(value)),
+            Err(rejection) => Err(Problem::invalid("", rejection.body_text()).into()),
+        }
     }
 }
 

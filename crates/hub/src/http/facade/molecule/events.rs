@@ -4,22 +4,19 @@ use std::collections::{HashSet, VecDeque};
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::{Path, State},
 };
 use nuncio_protocol::ids::{AgentId, Organisation};
 use serde::Deserialize;
 
 use super::{
-    asked::{Caller, visible},
+    asked::{Caller, Params, visible},
     refused::Refused,
 };
 use crate::{
     agent::Status,
     error::Error,
-    http::{
-        view::EventView,
-        who::{Role, Who},
-    },
+    http::{view::EventView, who::Who},
     hub::Hub,
     store::{EventQuery, LoggedEvent},
 };
@@ -43,7 +40,7 @@ pub(super) struct Asked {
 pub(super) async fn all(
     State(hub): State<Hub>,
     Caller(who): Caller,
-    Query(asked): Query<Asked>,
+    Params(asked): Params<Asked>,
 ) -> Result<Json<Vec<EventView>>, Refused> {
     who.somebody()?;
     Ok(Json(read(&hub, who, None, &asked).await?))
@@ -53,7 +50,7 @@ pub(super) async fn of_one(
     State(hub): State<Hub>,
     Caller(who): Caller,
     Path(id): Path<String>,
-    Query(asked): Query<Asked>,
+    Params(asked): Params<Asked>,
 ) -> Result<Json<Vec<EventView>>, Refused> {
     let agent = visible(&hub, &who, &id)?;
     Ok(Json(read(&hub, who, Some(&agent.id), &asked).await?))
@@ -175,12 +172,6 @@ impl Sight {
 
     /// Tells whether the reader would still be let in.
     pub(super) fn lasts(&self, hub: &Hub) -> bool {
-        let state = hub.directory.state();
-        let is_there = match &self.who.role {
-            Role::Agent(id) => state.present(&self.who.organisation, id).is_some(),
-            _ => true,
-        };
-        let key = self.who.identity.key.as_deref().and_then(|key| state.key(key.id()));
-        is_there && key.is_none_or(|key| key.revoked().is_none())
+        self.who.is_let_in(hub)
     }
 }

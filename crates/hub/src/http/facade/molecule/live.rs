@@ -4,7 +4,7 @@ use std::{convert::Infallible, pin::Pin, time::Duration};
 
 use axum::{
     extract::{
-        Path, Query, State, WebSocketUpgrade,
+        Path, State, WebSocketUpgrade,
         ws::{Message, WebSocket},
     },
     response::{
@@ -13,20 +13,21 @@ use axum::{
     },
 };
 use futures_util::{StreamExt as _, stream};
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use nuncio_protocol::{ids::AgentId, json::Raw};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 
 use super::{
-    asked::{Caller, itself_or_overseer, visible},
+    asked::{Caller, Params, itself_or_overseer, visible},
     events::Sight,
     refused::Refused,
 };
 use crate::{
     directory::{Item, Reader},
-    http::{view::EventView, who::Who},
+    http::{problem::Problem, view::EventView, who::Who},
     hub::Hub,
+    limits::Place,
     metrics::OpenStream,
 };
 
@@ -49,11 +50,11 @@ pub(super) struct From {
 pub(super) async fn socket(
     State(hub): State<Hub>,
     Caller(who): Caller,
-    Query(from): Query<From>,
+    Params(from): Params<From>,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Refused> {
     who.somebody()?;
-    let live = Live::new(hub, who, None, from.after);
+    let live = Live::new(hub, who, None, from.after)?;
     let upgrade = upgrade.max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
     Ok(upgrade.on_upgrade(|socket| tell(socket, live)))
 }
@@ -87,14 +88,14 @@ pub(super) async fn stream(
     State(hub): State<Hub>,
     Caller(who): Caller,
     Path(id): Path<String>,
-    Query(from): Query<From>,
+    Params(from): Params<From>,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
     let agent = visible(&hub, &who, &id)?;
     itself_or_overseer(&who, &agent.id)?;
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let after = last.and_then(|value| value.parse().ok()).or(from.after);
-    let live = Live::new(hub, who, Some(agent.id.clone()), after);
+    let live = Live::new(hub, who, Some(agent.id.clone()), after)?;
     let first = stream::once(async { Ok::<_, Infallible>(ping()) });
     let rest = stream::unfold(live, async |mut live| {
         let event = match live.next().await? {
@@ -139,6 +140,7 @@ struct Live {
     sight: Sight,
     ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     ticks: Interval,
+    _place: Place,
     _open: OpenStream,
 }
 
@@ -148,19 +150,33 @@ enum Told {
 }
 
 impl Live {
-    fn new(hub: Hub, who: Who, agent: Option<AgentId>, after: Option<u64>) -> Self {
+    fn new(
+        hub: Hub,
+        who: Who,
+        agent: Option<AgentId>,
+        after: Option<u64>,
+    ) -> Result<Self, Problem> {
+        let place = hub.meter.stream(&who.meter_name()).ok_or_else(|| {
+            hub.metrics.rate_limited("streams");
+            let detail = "as many event streams are open as one caller may have";
+            Problem {
+                retry_after: Some(1),
+                ..Problem::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_STREAMS", detail)
+            }
+        })?;
         let reader = hub.directory.feed().read(who.organisation.clone(), agent, after);
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks.reset();
-        Self {
+        Ok(Self {
             reader,
             ended: Box::pin(who.identity.ended()),
             sight: Sight::new(&hub, who),
             ticks,
+            _place: place,
             _open: hub.metrics.stream(),
             hub,
-        }
+        })
     }
 
     /// Waits for the next event. Nothing is lost if the future is dropped.

@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::{Path, State},
 };
 use http::HeaderMap;
 use nuncio_auth::rules::{Asker, Question};
@@ -10,7 +10,9 @@ use nuncio_protocol::{ids::AgentId, json::Raw};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    asked::{Body, Caller, WORKSPACE_ID, check_line, find, itself_or_overseer, uuid, visible},
+    asked::{
+        Body, Caller, Params, WORKSPACE_ID, check_line, find, itself_or_overseer, uuid, visible,
+    },
     refused::Refused,
     view::{Peer, network},
 };
@@ -143,6 +145,7 @@ async fn beat(hub: &Hub, who: &Who, body: &Raw) -> Result<Heard, Refused> {
     let About { workspace_id } = body::read(body)?;
     let beat: Beat = body::read(body)?;
     let id = match &who.role {
+        Role::Agent(id) if id.as_str() == workspace_id => id.clone(),
         Role::Administrator => find(hub, who, &workspace_id)?.id.clone(),
         // Others only speak for themselves, so nothing is said of who else is there.
         _ => uuid("workspace_id", &workspace_id)?,
@@ -193,7 +196,7 @@ pub(super) async fn peers(
     State(hub): State<Hub>,
     Caller(who): Caller,
     Path(id): Path<String>,
-    Query(Search { q }): Query<Search>,
+    Params(Search { q }): Params<Search>,
 ) -> Result<Json<Vec<Peer>>, Refused> {
     let agent = visible(&hub, &who, &id)?;
     itself_or_overseer(&who, &agent.id)?;

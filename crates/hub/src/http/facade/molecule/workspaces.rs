@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::{Path, State},
     response::{IntoResponse, Response},
 };
 use http::StatusCode;
@@ -13,7 +13,7 @@ use nuncio_protocol::{ids::AgentId, time::Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    asked::{Body, Caller, check_line, find, is_gone, itself_or_overseer, visible},
+    asked::{Body, Caller, Params, check_line, find, is_gone, itself_or_overseer, visible},
     refused::Refused,
     registry::Done,
     view::{Workspace, network},
@@ -215,7 +215,7 @@ pub(super) async fn remove(
     State(hub): State<Hub>,
     Caller(who): Caller,
     Path(id): Path<String>,
-    Query(remove): Query<Remove>,
+    Params(remove): Params<Remove>,
 ) -> Result<Response, Refused> {
     who.administrator()?;
     let agent = find(&hub, &who, &id)?;

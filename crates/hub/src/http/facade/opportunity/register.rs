@@ -137,14 +137,13 @@ async fn take(
     let addresses = Addresses { public, ..Addresses::default() };
     hub.check_addresses(&addresses).await?;
 
-    let is_known = hub.directory.state().present(&who.organisation, &id).is_some();
-    // These agents send no heartbeats, so they are asked.
-    let watch = (!is_known).then_some(Watch::Probe);
-    let allowed_agents = (!limits.is_empty()).then_some(limits);
-    let patch = Patch { watch, allowed_agents, ..Patch::default() };
     let registration = Registration { id: id.clone(), name: None, card, addresses };
     let actor = who.actor();
     let registered = hub.directory.register(&who.organisation, registration, &by, &actor).await?;
+    // These agents send no heartbeats, so they are asked.
+    let watch = registered.token.is_some().then_some(Watch::Probe);
+    let allowed_agents = (!limits.is_empty()).then_some(limits);
+    let patch = Patch { watch, allowed_agents, ..Patch::default() };
     // Ends the tokens that were given out before the limits were known.
     let agent = hub.directory.edit(&who.organisation, &id, &patch, &actor).await?;
     Ok(Registered { agent, ..registered })

@@ -1,0 +1,242 @@
+//! The seeds' own paths, asked over real sockets.
+
+mod live;
+mod molecule;
+mod opportunity;
+mod workspaces;
+
+use std::{
+    fmt::Write as _,
+    io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
+
+use futures_util::future::BoxFuture;
+use hyper_util::service::TowerToHyperService;
+use nuncio_auth::{Gatekeeper, pair::Minter};
+use nuncio_hub::{
+    Directory, Hub,
+    agent::{Agent, Origin},
+    directory::{ADMIN, Actor, Enrolment, NewAgent, Options},
+    hub::{Facades, Parts, Settings},
+    memory::MemoryHub,
+};
+use nuncio_net::{
+    Guard, Policy,
+    egress::{Errand, Purpose, Resolver},
+    listen::{Drain, Listener},
+};
+use nuncio_protocol::ids::{AgentId, Organisation};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    task::JoinHandle,
+};
+
+/// A hub that listens.
+struct World {
+    directory: Directory,
+    acme: Organisation,
+    address: SocketAddr,
+    admin: String,
+    serving: JoinHandle<()>,
+}
+
+/// An agent with a token of its own.
+struct Member {
+    agent: Arc<Agent>,
+    token: String,
+}
+
+#[derive(Debug)]
+struct Reply {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+/// Every name leads somewhere on the internet, where nobody ever calls.
+#[derive(Debug)]
+struct Anywhere;
+
+impl Resolver for Anywhere {
+    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async { Ok(vec![IpAddr::V4(Ipv4Addr::new(93, 184, 216, 34))]) })
+    }
+}
+
+impl World {
+    async fn new() -> Self {
+        Self::with(Facades { molecule: true, opportunity: true }).await
+    }
+
+    async fn with(facades: Facades) -> Self {
+        let store = Arc::new(MemoryHub::default());
+        let directory = Directory::open(store, Options::default()).await.expect("it opens");
+        let acme = Organisation::parse("acme").expect("a name");
+        let admin = directory
+            .new_key(&acme, "ann", &[ADMIN.to_owned()], None, &Actor::configuration())
+            .await
+            .expect("a key");
+        let keys = directory.clone();
+        let gatekeeper = Gatekeeper::builder().api_keys(keys).build().expect("a way in");
+        let policy = Policy::default()
+            .open(Purpose::Agent, "127.0.0.0/8".parse().expect("a range"))
+            .allow_http(Errand::administrator(Purpose::Agent));
+        let guard = Guard::new(policy).resolver(Anywhere);
+        let minter = Minter::generate("http://hub.example").expect("a key");
+        let mut settings = Settings::new(acme.clone(), "http://hub.example");
+        settings.facades = facades;
+        let parts = Parts::new(directory.clone(), gatekeeper, guard, minter, settings);
+        let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await.expect("a free port");
+        let address = listener.local_addr();
+        let service = TowerToHyperService::new(nuncio_hub::http::router(Hub::new(parts)));
+        let serving = tokio::spawn(listener.serve(service, Drain::new()));
+        let admin = admin.key.to_string();
+        Self { directory, acme, address, admin, serving }
+    }
+
+    /// Sends a request, and reads the whole answer.
+    async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let mut text = format!("{method} {path} HTTP/1.1\r\nhost: hub\r\nconnection: close\r\n");
+        for (name, value) in headers {
+            let _ = write!(text, "{name}: {value}\r\n");
+        }
+        if !body.is_empty() {
+            let _ = write!(text, "content-type: application/json\r\n");
+        }
+        let _ = write!(text, "content-length: {}\r\n\r\n{body}", body.len());
+        self.raw(&text).await
+    }
+
+    /// Sends bytes as they are, and reads until the other side closes.
+    async fn raw(&self, text: &str) -> Reply {
+        let mut tcp = TcpStream::connect(self.address).await.expect("it listens");
+        tcp.write_all(text.as_bytes()).await.expect("it listens");
+        let mut answer = Vec::new();
+        tcp.read_to_end(&mut answer).await.expect("an answer");
+        let answer = String::from_utf8(answer).expect("a text");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        Reply { status: status.expect("a status"), head: head.to_owned(), body: body.to_owned() }
+    }
+
+    /// Asks with a token.
+    async fn by(&self, token: &str, method: &str, path: &str, body: &str) -> Reply {
+        let bearer = format!("Bearer {token}");
+        self.ask(method, path, &[("authorization", &bearer)], body).await
+    }
+
+    async fn get(&self, token: &str, path: &str) -> Reply {
+        self.by(token, "GET", path, "").await
+    }
+
+    /// Asks as the administrator.
+    async fn admin(&self, method: &str, path: &str, body: &str) -> Reply {
+        self.by(&self.admin, method, path, body).await
+    }
+
+    /// Brings in an agent that has two addresses and a token.
+    async fn add(&self, name: &str, parent: Option<&Member>) -> Member {
+        let mut new = NewAgent::new(name.parse().expect("a name"));
+        new.parent = parent.map(|parent| parent.agent.id.clone());
+        new.addresses.public = Some(format!("https://{name}.example").into());
+        new.addresses.internal = Some(format!("http://{name}:8000").into());
+        let actor = Actor::configuration();
+        let agent = self.directory.add(&self.acme, new, Origin::Administrator, &actor).await;
+        let agent = agent.expect("it can be added");
+        let issued = self.directory.new_token(&self.acme, &agent.id, &actor).await;
+        Member { agent, token: issued.expect("a token").key.to_string() }
+    }
+
+    /// Makes an enrolment token.
+    async fn enrolment(&self, parent: Option<&Member>) -> String {
+        let parent = parent.map(|parent| parent.agent.id.clone());
+        let wanted = Enrolment { parent, ..Enrolment::default() };
+        let issued =
+            self.directory.new_enrolment(&self.acme, &wanted, &Actor::configuration()).await;
+        issued.expect("a token").key.to_string()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl Member {
+    fn id(&self) -> &AgentId {
+        &self.agent.id
+    }
+}
+
+impl Reply {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).expect("JSON")
+    }
+
+    fn at(&self, pointer: &str) -> Value {
+        self.json().pointer(pointer).cloned().unwrap_or_default()
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines
+            .into_iter()
+            .find(|(found, _)| found.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+    }
+
+    /// Checks the status, and that a refusal is one in molecule's shape.
+    #[track_caller]
+    fn check(&self, status: u16) -> &Self {
+        assert_eq!(self.status, status, "{}", self.body);
+        if status >= 400 && status != 410 {
+            let body = self.json();
+            let text = body.get("error").and_then(Value::as_str).unwrap_or_default();
+            assert!(!text.is_empty(), "{body}");
+        }
+        self
+    }
+}
+
+#[tokio::test]
+async fn what_is_switched_off_is_not_there() {
+    let molecule = [
+        ("POST", "/registry/register"),
+        ("POST", "/registry/heartbeat"),
+        ("GET", "/registry/discover/x"),
+        ("GET", "/registry/x/peers"),
+        ("GET", "/workspaces"),
+        ("GET", "/workspaces/x/state"),
+        ("GET", "/workspaces/x/events/stream"),
+        ("GET", "/events"),
+        ("GET", "/events/x"),
+        ("GET", "/ws"),
+    ];
+    let opportunity =
+        [("POST", "/register"), ("GET", "/discover?capability=x"), ("GET", "/agents")];
+    for (facades, on, off) in [
+        (Facades { molecule: true, opportunity: false }, &molecule[..], &opportunity[..]),
+        (Facades { molecule: false, opportunity: true }, &opportunity[..], &molecule[..]),
+    ] {
+        let world = World::with(facades).await;
+        for (method, path) in on {
+            assert_eq!(world.ask(method, path, &[], "").await.status, 401, "{path}");
+        }
+        for (method, path) in off {
+            assert_eq!(world.admin(method, path, "").await.status, 404, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn carrying_messages_is_not_here() {
+    let world = World::new().await;
+    let writer = world.add("writer", None).await;
+    let path = format!("/workspaces/{}/a2a", writer.id());
+    assert_eq!(world.admin("POST", &path, "{}").await.status, 404);
+}
