@@ -1,7 +1,7 @@
 //! The hub on the wire.
 //!
-//! A request walks through [`front`](self::front), which looks at its host and origin and counts it, to a
-//! handler; the handler asks for a [`Who`], and there is none without a credential.
+//! A request walks through `front`, which looks at its host and origin and counts it, to a
+//! handler; the handler asks for a `Who`, and there is none without a credential.
 
 mod api;
 mod body;
