@@ -29,5 +29,5 @@ pub use error::Error;
 pub use hub::Hub;
 pub use limits::Limits;
 pub use metrics::Metrics;
-pub use serve::serve;
+pub use serve::{serve, serve_behind};
 pub use session::{Login, Sessions};

@@ -1,5 +1,6 @@
 //! A hub at work: it answers on a port, and looks after its agents meanwhile.
 
+use axum::Router;
 use hyper_util::service::TowerToHyperService;
 use nuncio_net::listen::Listener;
 
@@ -9,7 +10,12 @@ use crate::{http, hub::Hub, keeper};
 ///
 /// Agents are looked after from the first moment until the drain begins.
 pub async fn serve(hub: Hub, listener: Listener) {
-    let service = TowerToHyperService::new(http::router(hub.clone()));
+    serve_behind(hub, listener, |router| router).await;
+}
+
+/// Serves a hub behind layers that the hub knows nothing of.
+pub async fn serve_behind(hub: Hub, listener: Listener, wrap: impl FnOnce(Router) -> Router) {
+    let service = TowerToHyperService::new(wrap(http::router(hub.clone())));
     let served = async {
         listener.serve(service, hub.drain.clone()).await;
         hub.trail.finish();

@@ -5,6 +5,7 @@ mod keys;
 mod notice;
 mod reload;
 mod start;
+mod traced;
 
 use std::{path::PathBuf, sync::Arc};
 

@@ -338,6 +338,17 @@ pub(super) fn check_new_name(
     if state.named(organisation, name).is_some_and(|agent| agent.id != *id) {
         return Err(Error::NameTaken { name: name.clone() });
     }
+    // Agents are found by name or id, so a name must not be somebody's id.
+    if name.as_str() != id.as_str()
+        && AgentId::parse(name.as_str()).is_ok_and(|other| state.agent(&other).is_some())
+    {
+        return Err(Error::NameTaken { name: name.clone() });
+    }
+    if AgentName::parse(id.as_str())
+        .is_ok_and(|other| state.named(organisation, &other).is_some_and(|agent| agent.id != *id))
+    {
+        return Err(Error::IdTaken { id: id.clone() });
+    }
     match state.look_alike(organisation, name).filter(|agent| agent.id != *id) {
         Some(agent) => Err(Error::LookAlike { name: name.clone(), other: agent.name.clone() }),
         None => Ok(()),

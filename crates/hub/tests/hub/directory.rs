@@ -156,6 +156,19 @@ async fn a_name_is_one_agents_alone_and_look_alikes_are_refused() {
 }
 
 #[tokio::test]
+async fn a_name_cannot_stand_before_somebodys_id_nor_an_id_behind_a_name() {
+    let world = World::new().await;
+    let agent = world.add("writer", None).await;
+    let error = world.try_add(agent.id.as_str(), None).await.unwrap_err();
+    assert!(matches!(error, Error::NameTaken { .. }), "{error}");
+
+    let mut new = NewAgent::new("other".parse().unwrap());
+    new.id = Some(AgentId::parse("writer").unwrap());
+    let added = world.directory.add(&world.acme, new, Origin::Administrator, &world.admin).await;
+    assert!(matches!(added, Err(Error::IdTaken { .. })), "{added:?}");
+}
+
+#[tokio::test]
 async fn a_newcomer_needs_a_token_that_is_used_up() {
     let world = World::new().await;
     let register = |id: &'static str, by: Registrar| {

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use nuncio_protocol::operation::Operation;
 use opentelemetry::{
     Context,
@@ -150,13 +150,34 @@ pub fn request_span(
         status = tracing::field::Empty,
         trace_id = tracing::field::Empty,
     );
+    hang(&span, incoming);
+    span
+}
+
+/// Makes the span of a request to the hub itself, below what the request brought. `route` is a
+/// pattern, never a path.
+pub fn http_span(method: &Method, route: &str, incoming: Option<&TraceContext>) -> Span {
+    let span = tracing::info_span!(
+        target: "nuncio::trace",
+        "http_request",
+        otel.name = format!("{method} {route}"),
+        otel.kind = "server",
+        http.route = route,
+        status = tracing::field::Empty,
+        trace_id = tracing::field::Empty,
+    );
+    hang(&span, incoming);
+    span
+}
+
+/// Hangs a span below what a request brought.
+fn hang(span: &Span, incoming: Option<&TraceContext>) {
     if let Some(incoming) = incoming {
         let parent = Context::new().with_remote_span_context(incoming.to_remote());
         // It fails if nothing is exported, and then there is nothing to hang it below.
         let _ = span.set_parent(parent);
     }
-    span.record("trace_id", outgoing(&span, incoming).trace_id());
-    span
+    span.record("trace_id", outgoing(span, incoming).trace_id());
 }
 
 /// Returns what a request that is sent within a span carries: the span itself if it is

@@ -13,7 +13,7 @@ use nuncio_hub::{
     Directory, Hub, Login,
     directory::{self, Liveness},
     hub::{Facades, Parts, Settings},
-    serve,
+    serve_behind,
 };
 use nuncio_net::{
     Client, Guard, Policy,
@@ -23,7 +23,7 @@ use nuncio_net::{
 use nuncio_protocol::ids::Organisation;
 use tokio::net::lookup_host;
 
-use super::{Kept, agents, keys, notice, open_store, reload::Reload};
+use super::{Kept, agents, keys, notice, open_store, reload::Reload, traced::traced};
 use crate::data::Data;
 
 pub(super) async fn start(
@@ -52,7 +52,7 @@ pub(super) async fn start(
     let signals = tokio::spawn(stop_when_told(hub.clone(), patience));
     let reload = Reload::new(layers.clone(), &loaded, hub.clone())?;
     tokio::select! {
-        () = serve(hub.clone(), listener) => {}
+        () = serve_behind(hub.clone(), listener, traced) => {}
         never = reload.run(telemetry) => match never {},
     }
     signals.abort();

@@ -1,6 +1,12 @@
 //! `nuncio up` and the commands that ask it, from outside.
 
-use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
+    process::Command,
+};
 
 use nuncio_testkit::program::Program;
 
@@ -87,7 +93,8 @@ fn agents_are_added_by_their_address_placed_shown_and_removed() {
     assert!(shown.starts_with("Name: echo\n"), "{shown}");
     assert!(shown.contains("Parent: lead\n"), "{shown}");
     let listed = owner.did(&["agents", "--skill", "echo"]);
-    assert!(listed.contains("echo") && !listed.contains("lead  "), "{listed}");
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    assert!(listed.contains("\necho  online  lead "), "{listed}");
 
     let twice = owner.run(&["agents", "add", "--name", "ech0"]);
     assert_eq!(twice.code, 1);
@@ -224,4 +231,46 @@ fn events_can_be_followed_from_the_first() {
 
 fn key(owner: &Owner) -> String {
     std::fs::read_to_string(owner.key_file()).expect("the hub has made it").trim().to_owned()
+}
+
+/// Takes one request of an exporter, and returns its body.
+fn collect(listener: &TcpListener) -> Vec<u8> {
+    let (mut connection, _) = listener.accept().expect("the hub exports");
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        let head = bytes.windows(4).position(|window| window == b"\r\n\r\n");
+        if let Some(head) = head {
+            let text = String::from_utf8_lossy(&bytes[..head]).to_lowercase();
+            let length = text.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let length: usize = length.and_then(|text| text.trim().parse().ok()).expect("a length");
+            if bytes.len() >= head + 4 + length {
+                break;
+            }
+        }
+        let count = connection.read(&mut chunk).expect("it can be read");
+        assert!(count > 0, "the exporter broke off");
+        bytes.extend_from_slice(&chunk[..count]);
+    }
+    connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").expect("it is read");
+    bytes
+}
+
+#[test]
+fn a_request_is_part_of_the_trace_that_it_came_with() {
+    let collector = TcpListener::bind("127.0.0.1:0").unwrap();
+    let user = User::new();
+    let address = collector.local_addr().unwrap();
+    user.write("nuncio.yaml", &format!("telemetry: {{otlp: {{endpoint: 'http://{address}'}}}}\n"));
+    let mut hub = start(&user, &["--in-memory"]);
+    let trace = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n";
+    let (head, _) = hub.send("GET", "/version", trace, "");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    hub.terminate();
+    let sent = collect(&collector);
+    assert!(hub.wait());
+    let has = |wanted: &[u8]| sent.windows(wanted.len()).any(|window| window == wanted);
+    assert!(has(&0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c_u128.to_be_bytes()), "the trace");
+    assert!(has(&0xb7ad_6b71_6920_3331_u64.to_be_bytes()), "the span above");
+    assert!(has(b"GET /version"), "the route");
 }

@@ -284,7 +284,7 @@ impl Subscriber for Lines {
     }
 
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "a2a"
+        metadata.target() == "nuncio::a2a"
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

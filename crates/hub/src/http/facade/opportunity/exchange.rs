@@ -98,7 +98,7 @@ impl Exchange {
             duration,
         });
         tracing::info!(
-            target: "a2a",
+            target: "nuncio::a2a",
             event = "a2a_request",
             source_agent = self.source_agent,
             target_agent = REGISTRY,
