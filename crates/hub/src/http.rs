@@ -9,6 +9,7 @@ mod catalog;
 mod facade;
 mod following;
 mod front;
+mod home;
 mod login;
 mod operations;
 mod problem;
@@ -24,6 +25,7 @@ use crate::hub::Hub;
 /// Returns what answers every request of a hub.
 pub fn router(hub: Hub) -> Router {
     let mut router = Router::new()
+        .route("/", get(home::home))
         .route("/healthz", get(operations::healthz))
         .route("/readyz", get(operations::readyz))
         .route("/version", get(operations::version))

@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use nuncio_testkit::program::Program;
+use nuncio_testkit::{program::Program, services};
 
 use crate::cli::support::{Came, User, came_of, serve};
 
@@ -231,6 +231,56 @@ fn events_can_be_followed_from_the_first() {
 
 fn key(owner: &Owner) -> String {
     std::fs::read_to_string(owner.key_file()).expect("the hub has made it").trim().to_owned()
+}
+
+/// The same with Postgres, and two hubs on one database know of each other's changes.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hubs_share_a_database() {
+    let Some(postgres) = services::postgres().await else { return };
+    let database = postgres.database().await;
+    let both = tokio::task::spawn_blocking({
+        let url = database.url();
+        move || {
+            let up = |user: User| {
+                let mut command = user.command(&["up", "--port", "0"]);
+                let hub = Program::start(command.env("NUNCIO_DATABASE", &url));
+                Owner { user, hub }
+            };
+            let one = up(User::new());
+            let other = up(User::new());
+            one.did(&["agents", "add", "--name", "lead"]);
+            one.did(&["agents", "add", "--name", "writer", "--parent", "lead"]);
+            // Others are caught up with every second.
+            while other.run(&["agents", "show", "writer"]).code != 0 {}
+            let cycle = other.run(&["agents", "move", "lead", "--parent", "writer"]);
+            assert_eq!(cycle.code, 1, "{}", cycle.err);
+            other.did(&["rules", "put", "r", "deny", "lead", "writer"]);
+            while !one.did(&["policy", "explain", "lead", "writer"]).contains("denied") {}
+
+            // Both are killed; a third one finds what they have acknowledged.
+            drop((one, other));
+            let third = up(User::new());
+            assert!(third.did(&["agents", "show", "writer"]).contains("Parent: lead\n"));
+            assert!(third.did(&["policy", "explain", "lead", "writer"]).contains("Rule: r\n"));
+        }
+    });
+    both.await.unwrap();
+}
+
+#[test]
+fn a_browser_that_was_let_in_sees_who_is_there() {
+    let owner = Owner::new(&[]);
+    owner.did(&["agents", "add", "--name", "lead", "--role", "<b>bold</b>"]);
+    let (_, page) = owner.hub.send("GET", "/", "", "");
+    assert!(page.contains("nuncio login") && !page.contains("lead"), "{page}");
+    let link = owner.did(&["login"]);
+    let path = &link.trim()[link.find("/login").unwrap()..];
+    let (head, _) = owner.hub.send("GET", path, "", "");
+    let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    let cookie = format!("cookie: {}\r\n", cookie.split(';').next().unwrap());
+    let (head, page) = owner.hub.send("GET", "/", &cookie, "");
+    assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");
+    assert!(page.contains("<td>lead<td>provisioning<td>&lt;b&gt;bold"), "{page}");
 }
 
 /// Takes one request of an exporter, and returns its body.

@@ -39,7 +39,8 @@ const REFUSALS: [(&str, &str); 10] = [
 ];
 
 /// Paths beside the API: where, what, and what comes back. Only the metrics need a credential.
-const BESIDE: [(&str, &str, &str, &str); 8] = [
+const BESIDE: [(&str, &str, &str, &str); 9] = [
+    ("/", "home", "Shows a browser who is there", "text/html"),
     ("/healthz", "healthz", "Says that the hub is up", "text/plain"),
     ("/readyz", "readyz", "Says whether the hub can do its work", "text/plain"),
     ("/version", "version", "Says which program this is", "application/json"),
