@@ -1,11 +1,17 @@
-//! What it costs to keep what a hub knows in SQLite, as ratios within one run.
+//! What a hub costs: decisions, searches, and keeping what it knows in SQLite, as ratios within
+//! one run.
 //!
 //! `cargo run --release -p nuncio-bench --bin hub`. The reference for writing is the least that
 //! anything durable can cost here: the same bytes at the end of a file, and an `fdatasync`. For
-//! reading it is the hub in memory.
+//! reading it is the hub in memory, and for searches a server that answers the same bytes.
+
+mod decisions;
+mod pages;
+mod town;
 
 use std::{fs::File, io::Write as _, path::Path, time::Duration};
 
+use crate::town::Town;
 use nuncio_bench::figures::{say, spread};
 use nuncio_hub::{
     memory::MemoryHub,
@@ -39,6 +45,10 @@ const WRITES: u32 = 50;
 
 fn main() {
     Runtime::new().expect("a runtime can be had").block_on(async {
+        let town = Town::new().await;
+        decisions::measure(&town);
+        pages::measure(&town).await;
+        drop(town);
         let directory = tempfile::tempdir_in(".").expect("a directory can be made here");
         let path = directory.path().join("data");
         let store = SqliteStore::open(&path, Options::default()).expect("it opens");
