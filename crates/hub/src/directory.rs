@@ -15,6 +15,7 @@ mod options;
 mod register;
 mod rules;
 mod search;
+mod uses;
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ pub use self::{
     rules::{CONFIGURED, MAX_RULES},
     search::{MAX_PAGE, Page, Query},
 };
-use self::{change::Change, health::Beats};
+use self::{change::Change, health::Beats, uses::Uses};
 use crate::{
     error::Error,
     state::State,
@@ -58,6 +59,7 @@ struct Inner {
     turn: Mutex<()>,
     beats: Beats,
     feed: Feed,
+    uses: Uses,
     options: Options,
 }
 
@@ -67,9 +69,10 @@ impl Directory {
         let state = State::new(options.settings).after(store.changes(Version::default()).await?)?;
         let feed = Feed::new(Arc::clone(&store), store.last_event().await?);
         let beats = Beats::default();
+        let uses = Uses::default();
         let state = ArcSwap::from_pointee(state);
         let turn = Mutex::default();
-        let directory = Self(Arc::new(Inner { store, state, turn, beats, feed, options }));
+        let directory = Self(Arc::new(Inner { store, state, turn, beats, feed, uses, options }));
         directory.read_beats().await?;
         Ok(directory)
     }

@@ -159,6 +159,16 @@ pub(crate) struct KeyView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) revoked: Option<Timestamp>,
+    /// When it was last shown to this hub since that was started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(crate) last_used: Option<Timestamp>,
+}
+
+impl KeyView {
+    pub(crate) fn new(directory: &Directory, record: &KeyRecord) -> Self {
+        Self { last_used: directory.last_use(record.id()), ..record.into() }
+    }
 }
 
 impl From<&KeyRecord> for KeyView {
@@ -176,6 +186,7 @@ impl From<&KeyRecord> for KeyView {
             created: record.created(),
             expires: record.expires(),
             revoked: record.revoked(),
+            last_used: None,
         }
     }
 }

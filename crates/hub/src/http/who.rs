@@ -109,7 +109,11 @@ impl Who {
         if let Err(Refusal::Invalid { why }) = admitted {
             note_refusal(head, hub, why);
         }
-        Self::of(admitted?, hub)
+        let identity = admitted?;
+        if let Some(key) = &identity.key {
+            hub.directory.note_use(key.id());
+        }
+        Self::of(identity, hub)
     }
 
     /// A browser shows its cookie, and then nothing else.

@@ -90,6 +90,7 @@ struct Key {
     created: String,
     revoked: Option<String>,
     expires: Option<String>,
+    last_used: Option<String>,
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
@@ -134,7 +135,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
 }
 
 fn list(keys: Keys, output: &mut Output) -> Result<(), Failure> {
-    let mut table = Table::new(["ID", "OF", "SCOPES", "CREATED", "STATE"]);
+    let mut table = Table::new(["ID", "OF", "SCOPES", "CREATED", "LAST USED", "STATE"]);
     for key in keys.keys {
         let state = match (key.revoked, key.expires) {
             (Some(_), _) => "revoked".to_owned(),
@@ -142,7 +143,9 @@ fn list(keys: Keys, output: &mut Output) -> Result<(), Failure> {
             (None, None) => "valid".to_owned(),
         };
         let scopes = if key.scopes.is_empty() { "-".to_owned() } else { key.scopes.join(",") };
-        table.row([key.id, format!("{}:{}", key.kind, key.name), scopes, key.created, state]);
+        let last_used = key.last_used.unwrap_or_else(|| "-".to_owned());
+        let owner = format!("{}:{}", key.kind, key.name);
+        table.row([key.id, owner, scopes, key.created, last_used, state]);
     }
     Ok(table.write(output)?)
 }

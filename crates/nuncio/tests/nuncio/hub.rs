@@ -116,6 +116,14 @@ fn the_directory_keys_and_rules_are_as_acknowledged_after_a_kill() {
     owner.did(&["agents", "add", "--name", "stranger"]);
     owner.did(&["rules", "put", "r1", "allow", "stranger", "writer", "--note", "an exception"]);
     let viewer = owner.did(&["token", "user", "vera", "--viewer"]);
+    let last_used = |owner: &Owner| {
+        let listed = owner.did(&["token", "list"]);
+        let vera = listed.lines().find(|line| line.contains("user:vera")).expect("she has a key");
+        !vera.contains("  -  ")
+    };
+    assert!(!last_used(&owner), "nobody has shown it yet");
+    owner.run_as(viewer.trim(), &["agents"]);
+    assert!(last_used(&owner), "MD-27");
     let revoked = owner.did(&["token", "user", "rick"]);
     let revoked_id = revoked.split('_').nth(1).unwrap().to_owned();
     owner.did(&["token", "revoke", &revoked_id]);

@@ -49,7 +49,8 @@ pub(crate) async fn tokens(
     let agent = hub.directory.visible(who.asker(), &agent)?;
     who.itself_or_administrator(&agent.id)?;
     let state = hub.directory.state();
-    let keys = state.keys_of(&agent.id).into_iter().map(|record| (&**record).into()).collect();
+    let keys = state.keys_of(&agent.id).into_iter();
+    let keys = keys.map(|record| KeyView::new(&hub.directory, record)).collect();
     Ok(Json(Keys { keys }))
 }
 
@@ -154,7 +155,7 @@ pub(crate) async fn list(State(hub): State<Hub>, who: Who) -> Result<Json<Keys>,
     let ours = state.keys().filter(|record| {
         record.organisation().is_some_and(|found| **found == *who.organisation.as_str())
     });
-    let mut keys: Vec<KeyView> = ours.map(|record| (&**record).into()).collect();
+    let mut keys: Vec<KeyView> = ours.map(|record| KeyView::new(&hub.directory, record)).collect();
     keys.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
     Ok(Json(Keys { keys }))
 }

@@ -28,12 +28,15 @@ struct Token {
     id: String,
     prefix: String,
     created_at: Timestamp,
+    /// Since the hub was started.
+    last_used_at: Option<Timestamp>,
 }
 
-impl From<&KeyRecord> for Token {
-    fn from(record: &KeyRecord) -> Self {
+impl Token {
+    fn new(hub: &Hub, record: &KeyRecord) -> Self {
         let id = record.id().to_owned();
-        Self { prefix: id.clone(), id, created_at: record.created() }
+        let last_used_at = hub.directory.last_use(&id);
+        Self { prefix: id.clone(), id, created_at: record.created(), last_used_at }
     }
 }
 
@@ -45,8 +48,8 @@ pub(super) async fn list(
     let agent = visible(&hub, &who, &id)?;
     who.itself_or_administrator(&agent.id)?;
     let state = hub.directory.state();
-    let tokens: Vec<Token> =
-        state.keys_of(&agent.id).into_iter().map(|record| (&**record).into()).collect();
+    let tokens = state.keys_of(&agent.id).into_iter();
+    let tokens: Vec<_> = tokens.map(|record| Token::new(&hub, record)).collect();
     Ok(Json(Tokens { count: tokens.len(), tokens }))
 }
 
@@ -68,7 +71,7 @@ pub(super) async fn create(
     who.itself_or_administrator(&agent.id)?;
     let issued = hub.directory.new_token(&who.organisation, &agent.id, &who.actor()).await?;
     let auth_token = issued.key.to_string();
-    let token = (&issued.record).into();
+    let token = Token::new(&hub, &issued.record);
     let workspace_id = agent.id.clone();
     Ok((StatusCode::CREATED, Json(Issued { auth_token, workspace_id, token })))
 }
