@@ -104,12 +104,6 @@ pub enum Error {
         /// How many.
         limit: usize,
     },
-    /// The agent is there and cannot be called now.
-    #[error("the agent is {status}")]
-    NotUp {
-        /// How it is.
-        status: crate::agent::Status,
-    },
     /// The agent is known, and nobody knows where it is.
     #[error("the agent has no address")]
     NoAddress,
@@ -149,7 +143,6 @@ impl Error {
             Self::Denied { decision } => decision.reason().code(),
             Self::Forbidden(_) => "FORBIDDEN",
             Self::TooMany { .. } => "TOO_MANY",
-            Self::NotUp { .. } => "AGENT_UNAVAILABLE",
             Self::NoAddress => "NO_ADDRESS",
             Self::Store(_) => "UNAVAILABLE",
         }

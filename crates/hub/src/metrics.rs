@@ -42,7 +42,6 @@ struct Shared {
     heartbeats: Family<HeartbeatLabels, Counter>,
     decisions: Family<DecisionLabels, Counter>,
     streams: Gauge,
-    events: Family<KindLabels, Counter>,
     rate_limited: Family<LimitLabels, Counter>,
 }
 
@@ -178,11 +177,6 @@ impl Metrics {
         OpenStream(self.shared.streams.clone())
     }
 
-    /// Counts an event that was written to the log.
-    pub fn event_written(&self, kind: &'static str) {
-        self.shared.events.get_or_create(&KindLabels { kind }).inc();
-    }
-
     /// Counts a request that was refused because there were too many.
     pub fn rate_limited(&self, limit: &'static str) {
         self.shared.rate_limited.get_or_create(&LimitLabels { limit }).inc();
@@ -212,7 +206,6 @@ impl Default for Metrics {
             heartbeats: Family::default(),
             decisions: Family::default(),
             streams: Gauge::default(),
-            events: Family::default(),
             rate_limited: Family::default(),
         };
         shared.register();
@@ -261,7 +254,6 @@ impl Shared {
             self.decisions.clone(),
         );
         registry.register("nuncio_open_streams", "Streams that are open now", self.streams.clone());
-        registry.register("nuncio_events_written", "Events in the log", self.events.clone());
         registry.register(
             "nuncio_rate_limited",
             "Requests refused because there were too many",
@@ -368,11 +360,6 @@ struct DecisionLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct KindLabels {
-    kind: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct LimitLabels {
     limit: &'static str,
 }
@@ -404,7 +391,6 @@ mod tests {
         metrics.agents("online", 3);
         metrics.heartbeat(Heartbeat::Accepted);
         metrics.decision(false, "hierarchy");
-        metrics.event_written("agent_added");
         metrics.rate_limited("calls_per_minute");
         metrics
     }
@@ -463,7 +449,6 @@ mod tests {
         check("nuncio_agents", &[("state", "online")], 3.0);
         check("nuncio_heartbeats", &[("outcome", "accepted")], 1.0);
         check("nuncio_policy_decisions", &[("allowed", "false"), ("reason", "hierarchy")], 1.0);
-        check("nuncio_events_written", &[("kind", "agent_added")], 1.0);
         check("nuncio_rate_limited", &[("limit", "calls_per_minute")], 1.0);
     }
 

@@ -142,7 +142,7 @@ impl Directory {
                 updated: change.now,
             };
             check_place(state, &agent)?;
-            begin(&mut change, state, &agent);
+            begin(&mut change, &agent);
             change.note("agent.add", agent.id.as_str(), agent.name.as_str());
             Ok((change, ()))
         })
@@ -272,7 +272,7 @@ fn first(
         updated: change.now,
     };
     check_place(state, &agent)?;
-    begin(change, state, &agent);
+    begin(change, &agent);
     change.note("agent.register", agent.id.as_str(), agent.name.as_str());
     match enrolment {
         Some(enrolment) => keys::enrol(state, change, enrolment, &agent).map(Some),
@@ -281,7 +281,7 @@ fn first(
 }
 
 /// Puts a new agent into a change. Nobody loses access, so tokens stay good.
-fn begin(change: &mut Change, _state: &State, agent: &Agent) {
+fn begin(change: &mut Change, agent: &Agent) {
     let name = match agent.status {
         Status::Online => event::Name::Online,
         _ => event::Name::Provisioning,

@@ -140,7 +140,7 @@ impl From<Error> for Problem {
             Error::Card(_) => Some("card".to_owned()),
             _ => None,
         };
-        let retry_after = matches!(error, Error::Store(_) | Error::NotUp { .. }).then_some(1);
+        let retry_after = matches!(error, Error::Store(_)).then_some(1);
         Self { field, retry_after, ..Self::new(status, error.code(), error.to_string()) }
     }
 }
@@ -162,7 +162,7 @@ pub(crate) fn status(error: &Error) -> StatusCode {
             StatusCode::NOT_FOUND
         }
         Error::Denied { .. } | Error::Forbidden(_) => StatusCode::FORBIDDEN,
-        Error::NotUp { .. } | Error::NoAddress | Error::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Error::NoAddress | Error::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::BAD_REQUEST,
     }
 }
