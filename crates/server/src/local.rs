@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use futures_util::stream;
 use nuncio_protocol::{
     card::AgentCard,
     error::{Error, ErrorKind},
@@ -16,11 +15,12 @@ use nuncio_protocol::{
         ListTasksRequest, ListTasksResponse, SendMessageRequest, SubscribeToTaskRequest,
     },
     push::TaskPushNotificationConfig,
-    service::{A2aService, Answer, CallContext, Caller, Event, Events},
-    task::{SendMessageResponse, StreamResponse, Task},
+    service::{A2aService, Answer, CallContext, Caller, Events},
+    task::{SendMessageResponse, Task},
 };
 use nuncio_tasks::{
-    engine::{Call, Tasks},
+    agent::Asked,
+    engine::{Call, Sent, Tasks},
     scope::{InvalidName, Name, Place, caller_name},
 };
 use tokio::time::Instant;
@@ -87,6 +87,12 @@ impl LocalAgent {
             wait: ctx.deadline.map(|deadline| {
                 Instant::from_std(deadline).saturating_duration_since(Instant::now())
             }),
+            asked: Asked {
+                extensions: ctx.extensions.clone(),
+                priority: ctx.priority,
+                trace: ctx.trace.clone(),
+                ..Asked::default()
+            },
         })
     }
 
@@ -142,10 +148,10 @@ impl A2aService for LocalAgent {
             self.terms.check_send(&ctx, &request)?;
             let mut call = self.call(&ctx)?;
             self.address(&ctx, &mut call, &mut request.message).await?;
-            if let Some(reply) = self.tasks.reply(&call, &request.message).await? {
-                return Ok(Shared::new(SendMessageResponse::Message(reply)));
-            }
-            Ok(SendMessageResponse::of_task(&self.tasks.send(&call, request).await?))
+            Ok(match self.tasks.send(&call, request).await? {
+                Sent::Task(task) => SendMessageResponse::of_task(&task),
+                Sent::Message(message) => Shared::new(SendMessageResponse::Message(message)),
+            })
         })
     }
 
@@ -159,11 +165,6 @@ impl A2aService for LocalAgent {
             self.terms.check_send(&ctx, &request)?;
             let mut call = self.call(&ctx)?;
             self.address(&ctx, &mut call, &mut request.message).await?;
-            if let Some(reply) = self.tasks.reply(&call, &request.message).await? {
-                let response = Shared::new(StreamResponse::Message(reply));
-                let event = Event { seq: None, response };
-                return Ok(Box::pin(stream::iter([Ok(event)])) as Events);
-            }
             self.tasks.stream(&call, request).await
         })
     }

@@ -1,14 +1,19 @@
 //! What the engine runs.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     fmt,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use nuncio_protocol::{message::Message, task::Task};
+use nuncio_protocol::{
+    json::Object,
+    message::Message,
+    service::{Priority, TraceContext},
+    task::Task,
+};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -74,6 +79,13 @@ pub struct Conduct {
     pub dedupes_by_message_id: bool,
     /// How long the work may go on after a cancel, to clean up.
     pub cancel_grace: Duration,
+    /// Whether the agent is told of every cancel, also while it does not work: a turn begins
+    /// for it then ([`Cause::Cancel`]). Without, a task that waits is just ended.
+    pub hears_cancels: bool,
+    /// Whether the caller hears nothing before the agent has said its first word, so that the
+    /// agent can answer with a message or an error in place of the task:
+    /// [`Output::reply`], [`Output::refuse`].
+    pub speaks_first: bool,
 }
 
 impl Default for Conduct {
@@ -85,6 +97,8 @@ impl Default for Conduct {
             begins_early: false,
             dedupes_by_message_id: false,
             cancel_grace: Duration::ZERO,
+            hears_cancels: false,
+            speaks_first: false,
         }
     }
 }
@@ -111,8 +125,39 @@ pub struct Turn {
     pub cause: Cause,
     /// Whose task it is.
     pub place: Place,
+    /// How the message was sent. Not kept: after a crash nobody knows it any more.
+    pub asked: Asked,
     pub(crate) inbox: Arc<Inbox>,
-    pub(crate) cancel: CancellationToken,
+    pub(crate) cancel: Arc<Cancel>,
+}
+
+/// How a message was sent, beside what it says.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// What its sender waits for.
+    pub wait: Wait,
+    /// The request's metadata.
+    pub metadata: Option<Object>,
+    /// The media types that its sender takes; any, if there are none.
+    pub output_modes: Vec<String>,
+    /// URIs of the extensions its sender wants.
+    pub extensions: BTreeSet<String>,
+    /// What goes first when not everything can.
+    pub priority: Priority,
+    /// Its sender's place in a distributed trace.
+    pub trace: Option<TraceContext>,
+}
+
+/// What the sender of a message waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wait {
+    /// Until the task ends or asks for something.
+    #[default]
+    End,
+    /// It follows every event.
+    Events,
+    /// Nothing: it comes back later.
+    Nothing,
 }
 
 /// Why there is a turn.
@@ -125,6 +170,9 @@ pub enum Cause {
     Interrupted,
     /// The wake-up that the agent had asked for is due.
     WakeUp,
+    /// Somebody wants the task to end, and nobody works on it; see
+    /// [`Conduct::hears_cancels`].
+    Cancel,
 }
 
 impl Turn {
@@ -136,8 +184,38 @@ impl Turn {
 
     /// Waits until somebody wants the work to end. Matters only with a
     /// [`Conduct::cancel_grace`]: without, the work is dropped at that moment.
+    ///
+    /// An agent that cannot end its work says so with [`Output::keep_on`], and may wait for the
+    /// next cancel then.
     pub async fn cancelled(&self) {
-        self.cancel.cancelled().await;
+        self.cancel.requested().await;
+    }
+}
+
+/// Whether somebody wants the work to end.
+#[derive(Debug, Default)]
+pub(crate) struct Cancel(Mutex<CancellationToken>);
+
+impl Cancel {
+    fn token(&self) -> CancellationToken {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn request(&self) {
+        self.token().cancel();
+    }
+
+    pub(crate) fn is_requested(&self) -> bool {
+        self.token().is_cancelled()
+    }
+
+    pub(crate) async fn requested(&self) {
+        self.token().cancelled_owned().await;
+    }
+
+    /// Forgets the wish.
+    pub(crate) fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = CancellationToken::new();
     }
 }
 
@@ -200,6 +278,23 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for Failure {
     /// The caller is told that the agent failed, not how: errors name files, hosts and worse.
     fn from(error: E) -> Self {
         Self { told: "the agent failed".to_owned(), source: Some(Box::new(error)) }
+    }
+}
+
+/// Finds agents that come and go while the engine runs.
+pub trait Agents: Send + Sync + 'static {
+    /// Returns the agent that works at a place, if there is one.
+    fn find(&self, place: &Place) -> Option<Employed>;
+}
+
+/// An [`Agent`] whose type is forgotten. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Employed(pub(crate) Arc<dyn AnyAgent>);
+
+impl Employed {
+    /// Forgets the type of an agent.
+    pub fn new(agent: impl Agent) -> Self {
+        Self(Arc::new(agent))
     }
 }
 

@@ -22,11 +22,12 @@ use nuncio_protocol::{error::Error, ids::TaskId, version::Version};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use accept::Sent;
 pub(crate) use bridge::invalid;
 pub use bridge::reasons;
 
 use crate::{
-    agent::{Agent, AnyAgent},
+    agent::{Agent, Agents, AnyAgent, Asked},
     clock::Clock,
     hints::{Hints, NoHints},
     live::{self, AtHand, Live},
@@ -53,6 +54,9 @@ pub struct Call {
     pub new_task: Option<TaskId>,
     /// How long the caller waits at most, if that is less than the engine lets it.
     pub wait: Option<Duration>,
+    /// What the agent is told about how a message was sent; what the request itself says of
+    /// that is added to it.
+    pub asked: Asked,
 }
 
 impl Call {
@@ -65,6 +69,7 @@ impl Call {
             last_event: None,
             new_task: None,
             wait: None,
+            asked: Asked::default(),
         }
     }
 }
@@ -83,6 +88,9 @@ pub struct Settings {
     pub longest_wait: Duration,
     /// How long a cancel waits for the work to end.
     pub cancel_wait: Duration,
+    /// How long a stream waits at most for the first word of an agent that
+    /// [speaks first](crate::agent::Conduct::speaks_first); it begins with the task then.
+    pub first_word: Duration,
     /// How long a lease lasts.
     pub lease: Duration,
     /// When tasks of agents that nobody serves are failed.
@@ -101,6 +109,7 @@ impl Default for Settings {
             webhooks: 10,
             longest_wait: Duration::from_secs(120),
             cancel_wait: Duration::from_secs(5),
+            first_word: Duration::from_secs(10),
             lease: store::LEASE,
             orphaned_after: Duration::from_secs(60),
             attempts: 3,
@@ -122,6 +131,8 @@ pub(crate) struct Engine {
     /// This process, by a name that no other has or had.
     owner: Name,
     agents: HashMap<Name, Arc<dyn AnyAgent>>,
+    /// Finds all agents that are not among those.
+    others: Option<Arc<dyn Agents>>,
     refusals: Arc<Refusals>,
     at_hand: Arc<AtHand>,
     held: Mutex<RefMap<Held>>,
@@ -156,6 +167,13 @@ impl Builder {
     /// Runs an agent under a name.
     pub fn agent(mut self, name: Name, agent: impl Agent) -> Self {
         self.engine.agents.insert(name, Arc::new(agent));
+        self
+    }
+
+    /// Runs all agents that these find, beside those that have been given by name. Tasks of
+    /// agents that nobody finds are failed.
+    pub fn agents(mut self, agents: Arc<dyn Agents>) -> Self {
+        self.engine.others = Some(agents);
         self
     }
 
@@ -205,6 +223,7 @@ impl Tasks {
                 hints: Arc::new(NoHints),
                 owner,
                 agents: HashMap::new(),
+                others: None,
                 refusals: Arc::default(),
                 at_hand: Arc::default(),
                 held: Mutex::default(),
@@ -241,8 +260,15 @@ impl Engine {
         (self.clock.clone(), self.settings.limits, Arc::clone(&self.refusals))
     }
 
-    fn agent(&self, name: &Name) -> Result<&Arc<dyn AnyAgent>, Error> {
-        self.agents.get(name).ok_or_else(|| bridge::no_agent(name))
+    fn agent(&self, place: &Place) -> Result<Arc<dyn AnyAgent>, Error> {
+        self.find_agent(place).ok_or_else(|| bridge::no_agent(&place.agent))
+    }
+
+    fn find_agent(&self, place: &Place) -> Option<Arc<dyn AnyAgent>> {
+        if let Some(agent) = self.agents.get(&place.agent) {
+            return Some(Arc::clone(agent));
+        }
+        Some(self.others.as_ref()?.find(place)?.0)
     }
 
     /// Sends webhooks in the background, if anybody is to.

@@ -154,6 +154,12 @@ impl Live {
         self.lock().settled.clone().filter(|task| task.seq == seq)
     }
 
+    /// Returns the entries behind a place that are at hand.
+    pub(crate) fn since(&self, seq: Seq) -> Vec<Entry> {
+        let recent = self.lock();
+        recent.entries.iter().filter(|entry| entry.seq > seq).cloned().collect()
+    }
+
     /// Returns the entries behind a place, as far as they are at hand; `None` if the first of
     /// them is not.
     fn after(&self, seq: Seq) -> Option<Vec<Entry>> {

@@ -9,6 +9,7 @@ mod fold;
 
 use nuncio_protocol::{json::Shared, message::Message, task::StreamResponse};
 
+pub(crate) use batch::CANCEL_REFUSED;
 pub use batch::{Batch, Refused};
 pub use fold::{Folded, Snapshot, SpoiltLog};
 
@@ -77,6 +78,19 @@ pub struct Record {
 }
 
 impl Record {
+    /// Returns why the agent cannot end the work, if it says that.
+    pub(crate) fn cancel_refused(&self) -> Option<String> {
+        if self.kind != Kind::Output {
+            return None;
+        }
+        match self.event.value() {
+            Ok(StreamResponse::StatusUpdate(update)) => {
+                update.metadata.as_ref()?.get(CANCEL_REFUSED)?.as_text()
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the size of all text in it.
     pub fn bytes(&self) -> usize {
         self.event.json().len() + self.message.as_ref().map_or(0, |message| message.json().len())

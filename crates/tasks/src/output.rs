@@ -6,17 +6,19 @@ use std::sync::{
 };
 
 use nuncio_protocol::{
+    error::Error as ProtocolError,
     ids::{ArtifactId, ContextId, TaskId},
-    json::Shared,
+    json::{Object, Raw, Shared},
     message::{Message, Part},
     state::TaskState,
     task::{Artifact, StreamResponse, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent},
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 use crate::{
+    agent::Cancel,
     clock::Clock,
-    log::{Batch, Refused},
+    log::{Batch, CANCEL_REFUSED, Refused},
     store::Wake,
 };
 
@@ -97,6 +99,39 @@ impl Output {
         self.0.room().await
     }
 
+    /// Answers whoever waits for the task with a message in place of it. The task is completed
+    /// with that message as its last word, for those who look later.
+    ///
+    /// Only the first word of a turn is an answer, and only if the agent
+    /// [speaks first](crate::agent::Conduct::speaks_first).
+    pub async fn reply(&self, message: Message) -> Result<(), Error> {
+        self.0.word(Word::Reply(message.clone()));
+        self.status(TaskState::Completed, Some(message)).await
+    }
+
+    /// Answers whoever waits for the task with an error in place of it. The task goes to
+    /// `state`, with the error as its last word, for those who look later; if it ends so, the
+    /// idempotency key that opened it can be used again.
+    pub async fn refuse(&self, error: ProtocolError, state: TaskState) -> Result<(), Error> {
+        let told = Message::agent(error.message());
+        self.0.word(Word::Refused(Box::new(error)));
+        self.status(state, Some(told)).await
+    }
+
+    /// Says that the work cannot be ended: whoever wanted that is told why.
+    pub async fn keep_on(&self, why: impl Into<String>) -> Result<(), Error> {
+        let metadata = Object::from_members([(CANCEL_REFUSED, Raw::string(&why.into()))]);
+        let update = TaskStatusUpdateEvent {
+            task_id: self.0.task.clone(),
+            context_id: self.0.context.clone(),
+            status: TaskStatus::new(self.0.state(), self.0.clock.now()),
+            metadata: Some(metadata),
+        };
+        self.0.cancel.clear();
+        self.0.lock().keeps_on = true;
+        self.event(StreamResponse::StatusUpdate(update)).await
+    }
+
     /// Asks to be woken, in place of an earlier wish: a new turn begins then, unless one is
     /// running. Kept with the next event, or at the end of the turn.
     pub fn wake(&self, wake: Wake) {
@@ -107,6 +142,17 @@ impl Output {
     pub async fn flush(&self) -> Result<(), Error> {
         self.0.written().await
     }
+}
+
+/// The first word of an agent that speaks first.
+#[derive(Debug)]
+pub(crate) enum Word {
+    /// It works on the task.
+    Works,
+    /// It has answered with a message.
+    Reply(Message),
+    /// It has refused.
+    Refused(Box<ProtocolError>),
 }
 
 /// Which piece of a result it is.
@@ -127,6 +173,8 @@ pub(crate) struct Outbox {
     limits: Limits,
     counters: Arc<Refusals>,
     waiting: Mutex<Waiting>,
+    /// Whether somebody wants the work to end.
+    pub(crate) cancel: Arc<Cancel>,
     /// Tells the writer that there is something to write.
     said: Notify,
     /// Tells the agent that something was written.
@@ -210,6 +258,10 @@ struct Waiting {
     events: u64,
     bytes: u64,
     stopped: bool,
+    /// Where the first word of the turn goes, if somebody waits for it.
+    first_word: Option<oneshot::Sender<Word>>,
+    /// Whether the agent has said that it cannot end.
+    keeps_on: bool,
 }
 
 impl Outbox {
@@ -233,7 +285,10 @@ impl Outbox {
                 events,
                 bytes,
                 stopped: false,
+                first_word: None,
+                keeps_on: false,
             }),
+            cancel: Arc::default(),
             said: Notify::new(),
             taken: Notify::new(),
         }
@@ -256,9 +311,33 @@ impl Outbox {
             .inspect_err(|refused| self.counters.count(refused))?;
         waiting.events += 1;
         waiting.bytes += bytes as u64;
+        let first_word = waiting.first_word.take();
         drop(waiting);
+        if let Some(tell) = first_word {
+            // Whoever waited may have gone away.
+            tell.send(Word::Works).ok();
+        }
         self.said.notify_one();
         Ok(())
+    }
+
+    /// Says the first word, if nothing was said yet.
+    fn word(&self, word: Word) {
+        let first_word = self.lock().first_word.take();
+        if let Some(tell) = first_word {
+            // Whoever waited may have gone away.
+            tell.send(word).ok();
+        }
+    }
+
+    /// Tells the first word that the agent says from now on.
+    pub(crate) fn tell_first_word(&self, tell: Option<oneshot::Sender<Word>>) {
+        self.lock().first_word = tell;
+    }
+
+    /// Tells whether the agent has said, since this was asked last, that it cannot end.
+    pub(crate) fn keeps_on(&self) -> bool {
+        std::mem::take(&mut self.lock().keeps_on)
     }
 
     fn check_size(&self, waiting: &Waiting, bytes: usize) -> Result<(), Refused> {

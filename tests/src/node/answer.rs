@@ -56,7 +56,8 @@ impl Node {
         Ok(match ask {
             Ask::Send(order) => {
                 let (call, request) = message(order)?;
-                task(self.tasks.send(&call, request).await?.value()?)
+                let sent = self.tasks.send(&call, request).await?.into_task();
+                task(&sent.context("the agent has answered without a task")?)
             }
             Ask::Stream(order) => {
                 let (call, request) = message(order)?;

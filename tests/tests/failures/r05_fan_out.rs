@@ -116,7 +116,7 @@ async fn begin(tasks: &Tasks, call: &Call) -> TaskId {
     };
     request.configuration = Some(wishes);
     let task = tasks.send(call, request).await.expect("a message is taken");
-    task.value().expect("a task").id.clone()
+    task.into_task().expect("a task").id
 }
 
 async fn read(mut events: Events) -> Got {

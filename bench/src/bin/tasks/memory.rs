@@ -54,7 +54,7 @@ pub(crate) fn idle_subscribers(runtime: &Runtime) {
         request.configuration =
             Some(SendMessageConfiguration { return_immediately: true, ..Default::default() });
         let task = tasks.send(&call, request).await.expect("it is taken");
-        let id = task.value().expect("a task").id.clone();
+        let id = task.into_task().expect("a task").id;
         let subscribe = SubscribeToTaskRequest { tenant: None, id };
         let mut readers = Vec::with_capacity(usize::try_from(SUBSCRIBERS).expect("few"));
         let mut before = 0;

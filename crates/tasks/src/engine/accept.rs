@@ -3,16 +3,16 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, stream};
 use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::{ContextId, TaskId},
     json::{self, Shared},
     message::Message,
     operation::SendMessageRequest,
-    service::Events,
+    service::{Event, Events},
     state::TaskState,
-    task::{Task, TaskStatus},
+    task::{StreamResponse, Task, TaskStatus},
 };
 use tokio::{sync::oneshot, time::timeout};
 
@@ -22,9 +22,10 @@ use super::{
     run::{Opened, Opening, Run},
 };
 use crate::{
-    agent::{Cause, Conduct},
+    agent::{Asked, Cause, Conduct, Wait},
     live::{Live, Reached},
     log::{Batch, Entry, Seq, Snapshot},
+    output::Word,
     scope::Scope,
     store::{self, Append, Appended, Head, Key, NewWebhook, Tenancy, Want},
 };
@@ -42,13 +43,49 @@ pub(super) struct Accepted {
     pub(super) live: Arc<Live>,
     /// The entry that the message became, or that opened its task.
     pub(super) seq: Seq,
+    /// The first word of the agent, if it speaks first.
+    word: Option<oneshot::Receiver<Word>>,
+}
+
+/// What came of a message.
+#[derive(Clone, Debug)]
+pub enum Sent {
+    /// A task.
+    Task(Shared<Task>),
+    /// The agent has answered without one.
+    Message(Message),
+}
+
+impl Sent {
+    /// Returns the task, if it is one.
+    pub fn into_task(self) -> Option<Task> {
+        match self {
+            Self::Task(task) => task.into_value().ok(),
+            Self::Message(_) => None,
+        }
+    }
+}
+
+/// What a turn begins with.
+pub(super) struct Occasion {
+    pub(super) cause: Cause,
+    pub(super) asked: Asked,
+    /// Where the first word of the agent goes.
+    pub(super) first_word: Option<oneshot::Sender<Word>>,
+}
+
+impl Occasion {
+    /// Nobody has just said anything.
+    pub(super) fn quiet(cause: Cause) -> Self {
+        Self { cause, asked: Asked::default(), first_word: None }
+    }
 }
 
 impl Tasks {
     /// Returns what the agent answers without a task, if it does. Such an answer belongs to a
     /// conversation, too.
-    pub async fn reply(&self, call: &Call, message: &Message) -> Result<Option<Message>, Error> {
-        let agent = self.0.agent(&call.place.agent)?;
+    async fn reply(&self, call: &Call, message: &Message) -> Result<Option<Message>, Error> {
+        let agent = self.0.agent(&call.place)?;
         if message.task_id.is_some() || !agent.conduct().replies {
             return Ok(None);
         }
@@ -65,31 +102,51 @@ impl Tasks {
 
     /// Takes a message, and waits until its task ends or needs something: at most for the
     /// longest wait, after which the answer is the task as it stands.
-    pub async fn send(
-        &self,
-        call: &Call,
-        request: SendMessageRequest,
-    ) -> Result<Shared<Task>, Error> {
+    pub async fn send(&self, call: &Call, request: SendMessageRequest) -> Result<Sent, Error> {
+        if let Some(reply) = self.reply(call, &request.message).await? {
+            return Ok(Sent::Message(reply));
+        }
         let wishes = request.configuration.as_ref();
         let at_once = wishes.is_some_and(|wishes| wishes.return_immediately);
         let history = wishes.and_then(|wishes| messages(wishes.history_length));
-        let accepted = self.0.accept(call, request).await?;
+        let until = if at_once { Wait::Nothing } else { Wait::End };
+        let mut accepted = self.0.accept(call, request, until).await?;
         if !at_once {
             let longest = self.0.settings.longest_wait;
             let longest = call.wait.map_or(longest, |wait| wait.min(longest));
-            if let Some(snapshot) = self.0.wait(&accepted, longest).await {
-                return Ok(snapshot.task(history)?);
+            let settled = self.0.wait(&accepted, longest).await;
+            match accepted.word.as_mut().and_then(|word| word.try_recv().ok()) {
+                Some(Word::Reply(message)) => return Ok(Sent::Message(message)),
+                Some(Word::Refused(error)) => return Err(*error),
+                Some(Word::Works) | None => {}
+            }
+            if let Some(snapshot) = settled {
+                return Ok(Sent::Task(snapshot.task(history)?));
             }
         }
         let want = if at_once { Want::at(accepted.seq) } else { Want::ALL };
-        self.0.load(&call.place, &accepted.id, want, history).await
+        Ok(Sent::Task(self.0.load(&call.place, &accepted.id, want, history).await?))
     }
 
     /// Takes a message, and follows its task until it ends or asks for input.
     pub async fn stream(&self, call: &Call, request: SendMessageRequest) -> Result<Events, Error> {
+        if let Some(reply) = self.reply(call, &request.message).await? {
+            return Ok(only(reply));
+        }
         let wishes = request.configuration.as_ref();
         let history = wishes.and_then(|wishes| messages(wishes.history_length));
-        let accepted = self.0.accept(call, request).await?;
+        let mut accepted = self.0.accept(call, request, Wait::Events).await?;
+        if let Some(word) = accepted.word.take() {
+            let word = tokio::select! {
+                word = timeout(self.0.settings.first_word, word) => word.ok().and_then(Result::ok),
+                () = self.0.finish.cancelled() => None,
+            };
+            match word {
+                Some(Word::Reply(message)) => return Ok(only(message)),
+                Some(Word::Refused(error)) => return Err(*error),
+                Some(Word::Works) | None => {}
+            }
+        }
         let follow = Follow { until_input: true, history };
         self.0.follow(call, &accepted.id, accepted.live, accepted.seq, follow).await
     }
@@ -100,12 +157,23 @@ impl Engine {
         self: &Arc<Self>,
         call: &Call,
         mut request: SendMessageRequest,
+        wait: Wait,
     ) -> Result<Accepted, Error> {
         if self.stop.is_cancelled() {
             return Err(stopping());
         }
-        let conduct = self.agent(&call.place.agent)?.conduct();
+        let conduct = self.agent(&call.place)?.conduct();
         let key = key(call, &request, conduct)?;
+        let modes = request.configuration.as_mut();
+        let modes = modes.map(|wishes| std::mem::take(&mut wishes.accepted_output_modes));
+        let (tell, word) = conduct.speaks_first.then(oneshot::channel).unzip();
+        let asked = Asked {
+            wait,
+            metadata: request.metadata.take(),
+            output_modes: modes.unwrap_or_default(),
+            ..call.asked.clone()
+        };
+        let occasion = Occasion { cause: Cause::Message, asked, first_word: tell };
         let given = request.message.task_id.clone();
         let id = given.clone().or_else(|| call.new_task.clone()).unwrap_or_else(TaskId::generate);
         let config = request.configuration.as_mut();
@@ -116,18 +184,25 @@ impl Engine {
         match given {
             // Boxed: it is large, and most messages begin a task.
             Some(task) => {
-                Box::pin(self.go_on(call, &task, request.message, key, webhook, conduct)).await
+                let more = More { message: request.message, key, webhooks: webhook, conduct };
+                Box::pin(self.go_on(call, &task, more, occasion, word)).await
             }
             None if call.new_task.is_some() => {
                 let (message, task) = (request.message.clone(), id.clone());
-                match self.open(call, id, request.message, key.clone(), webhook.clone()).await {
+                let (asked, cause) = (occasion.asked.clone(), occasion.cause);
+                let again = Occasion { cause, asked, first_word: None };
+                let new = (request.message, key.clone(), webhook.clone());
+                match self.open(call, id, new, occasion, word).await {
                     Err(Unopened::Exists) => {
-                        Box::pin(self.go_on(call, &task, message, key, webhook, conduct)).await
+                        let more = More { message, key, webhooks: webhook, conduct };
+                        Box::pin(self.go_on(call, &task, more, again, None)).await
                     }
                     opened => Ok(opened?),
                 }
             }
-            None => Ok(self.open(call, id, request.message, key, webhook).await?),
+            None => {
+                Ok(self.open(call, id, (request.message, key, webhook), occasion, word).await?)
+            }
         }
     }
 
@@ -136,9 +211,9 @@ impl Engine {
         self: &Arc<Self>,
         call: &Call,
         id: TaskId,
-        mut message: Message,
-        key: Option<Key>,
-        webhooks: Vec<NewWebhook>,
+        (mut message, key, webhooks): (Message, Option<Key>, Vec<NewWebhook>),
+        occasion: Occasion,
+        word: Option<oneshot::Receiver<Word>>,
     ) -> Result<Accepted, Unopened> {
         let context_is_given = message.context_id.is_some();
         let context = message.context_id.take().unwrap_or_else(ContextId::generate);
@@ -157,12 +232,12 @@ impl Engine {
             id_is_given: call.new_task.is_some(),
         };
         let (tell, told) = oneshot::channel();
-        Run::open(Arc::clone(self), task, message, opening)?.spawn(tell);
+        Run::open(Arc::clone(self), task, message, opening, occasion)?.spawn(tell);
         match told.await {
-            Ok(Ok(Opened::New(live))) => Ok(Accepted { id, live, seq: Seq(1) }),
+            Ok(Ok(Opened::New(live))) => Ok(Accepted { id, live, seq: Seq(1), word }),
             Ok(Ok(Opened::Repeated(Some(head)))) => {
                 let live = self.at_hand(&head).await.map_err(Error::from)?;
-                Ok(Accepted { id: head.id, live, seq: Seq(1) })
+                Ok(Accepted { id: head.id, live, seq: Seq(1), word: None })
             }
             Ok(Ok(Opened::Repeated(None))) => Err(bridge::key_of_a_removed_task().into()),
             Ok(Err(store::Error::Exists(_))) if call.new_task.is_some() => Err(Unopened::Exists),
@@ -176,11 +251,11 @@ impl Engine {
         self: &Arc<Self>,
         call: &Call,
         task: &TaskId,
-        mut message: Message,
-        key: Option<Key>,
-        webhooks: Vec<NewWebhook>,
-        conduct: Conduct,
+        more: More,
+        occasion: Occasion,
+        word: Option<oneshot::Receiver<Word>>,
     ) -> Result<Accepted, Error> {
+        let More { mut message, key, webhooks, conduct } = more;
         for _ in 0..MAX_RACES {
             let head = self.head(&call.place, task).await?;
             match &message.context_id {
@@ -218,15 +293,16 @@ impl Engine {
                     let live = self.at_hand(&now).await?;
                     self.show(&live, &renumber(entries, now.seq), &now).await;
                     let seq = now.seq;
+                    let word = word.filter(|_| taken);
                     if taken {
-                        self.begin_turn(now, Arc::clone(&live), Cause::Message).await?;
+                        self.begin_turn(now, Arc::clone(&live), occasion).await?;
                     }
-                    return Ok(Accepted { id: task.clone(), live, seq });
+                    return Ok(Accepted { id: task.clone(), live, seq, word });
                 }
                 Ok(Appended::Repeated { task, seq }) => {
                     let head = self.head(&call.place, &task).await?;
                     let live = self.at_hand(&head).await?;
-                    return Ok(Accepted { id: task, live, seq });
+                    return Ok(Accepted { id: task, live, seq, word: None });
                 }
                 Err(store::Error::StateChanged { .. }) if head.state.is_terminal() => {
                     return Err(bridge::ended(task, head.state));
@@ -245,14 +321,14 @@ impl Engine {
         self: &Arc<Self>,
         head: Head,
         live: Arc<Live>,
-        cause: Cause,
+        occasion: Occasion,
     ) -> Result<(), Error> {
         let scope = Scope::from(&head.place);
         let Some(loaded) = self.store.load(&scope, &head.id, Want::ALL).await? else {
             return Err(Error::task_not_found(&head.id));
         };
         let folded = loaded.fold()?;
-        Run::go_on(Arc::clone(self), loaded.head, folded, live, cause)?.spawn_taken();
+        Run::go_on(Arc::clone(self), loaded.head, folded, live, occasion)?.spawn_taken();
         Ok(())
     }
 
@@ -276,6 +352,14 @@ impl Engine {
     }
 }
 
+/// What is said to a task that is there.
+struct More {
+    message: Message,
+    key: Option<Key>,
+    webhooks: Vec<NewWebhook>,
+    conduct: Conduct,
+}
+
 /// Why a task was not opened.
 enum Unopened {
     /// The task that the caller names is there.
@@ -297,6 +381,12 @@ impl From<Unopened> for Error {
             Unopened::Error(error) => error,
         }
     }
+}
+
+/// A stream of nothing but a message.
+fn only(message: Message) -> Events {
+    let response = Shared::new(StreamResponse::Message(message));
+    Box::pin(stream::iter([Ok(Event { seq: None, response })]))
 }
 
 fn stopping() -> Error {

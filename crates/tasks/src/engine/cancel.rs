@@ -11,10 +11,14 @@ use nuncio_protocol::{
 };
 use tokio::time::timeout;
 
-use super::{Call, Engine, Tasks, accept};
+use super::{
+    Call, Engine, Tasks,
+    accept::{self, Occasion},
+};
 use crate::{
+    agent::Cause,
     log::Batch,
-    store::{self, Append, Appended, Head, Want},
+    store::{self, Append, Appended, Head, Tenancy, Want},
 };
 
 /// How often a cancel of a task that changes all the time is tried.
@@ -37,7 +41,11 @@ impl Tasks {
                     .with_metadata("taskId", request.id.as_str()));
             }
             match engine.request_cancel(&head).await {
-                Ok(()) => return engine.load(&call.place, &request.id, Want::ALL, None).await,
+                Ok(Some(why)) => {
+                    return Err(Error::new(ErrorKind::TaskNotCancelable, why)
+                        .with_metadata("taskId", request.id.as_str()));
+                }
+                Ok(None) => return engine.load(&call.place, &request.id, Want::ALL, None).await,
                 Err(store::Error::StateChanged { .. }) => {}
                 Err(store::Error::Gone) => return Err(Error::task_not_found(&request.id)),
                 Err(error) => return Err(error.into()),
@@ -49,12 +57,18 @@ impl Tasks {
 }
 
 impl Engine {
-    pub(super) async fn request_cancel(self: &Arc<Self>, head: &Head) -> Result<(), store::Error> {
+    /// Returns why the work cannot be ended, if its agent says so.
+    pub(super) async fn request_cancel(
+        self: &Arc<Self>,
+        head: &Head,
+    ) -> Result<Option<String>, store::Error> {
         let now = self.clock.now();
         let mut batch = Batch::follow(head.id.clone(), head.context.clone(), head.state);
         // Work in progress must be told, and ends the task itself; a task that only waits for
-        // its caller, or whose owner has died, is ended here.
-        let result = if head.owned {
+        // its caller, or whose owner has died, is ended here, unless its agent wants to know.
+        let conduct = self.find_agent(&head.place).map(|agent| agent.conduct());
+        let hears = conduct.is_some_and(|conduct| conduct.hears_cancels);
+        let result = if head.owned || hears {
             batch.cancel(now)
         } else {
             batch.status(TaskState::Canceled, None, now)
@@ -66,19 +80,33 @@ impl Engine {
         let live = self.at_hand(head).await?;
         let mut watch = live.watch();
         let entries = accept::entries_of(&batch, head.seq);
-        let append = Append::signal(head.reference, batch);
-        let Appended::Done { head: after, .. } = self.store.append(append).await? else {
+        let mut append = Append::signal(head.reference, batch);
+        if hears {
+            append.tenancy = Tenancy::Take(self.lease());
+        }
+        let Appended::Done { head: after, taken } = self.store.append(append).await? else {
             // There was no key to repeat.
-            return Ok(());
+            return Ok(None);
         };
+        let asked_at = after.seq;
         self.show(&live, &accept::renumber(entries, after.seq), &after).await;
-        if !after.owned && !after.state.is_terminal() {
+        if taken {
+            let occasion = Occasion::quiet(Cause::Cancel);
+            if let Err(error) = self.begin_turn(after, Arc::clone(&live), occasion).await {
+                // Whoever takes the task over finds the wish in its log.
+                tracing::warn!(%error, "a turn could not be begun");
+            }
+        } else if !after.owned && !after.state.is_terminal() {
             // The work ended between the look and the word: nobody has heard it.
             return Err(store::Error::StateChanged { expected, found: after.state });
         }
-        let ended = watch.wait_for(|reached| reached.state.is_terminal());
+        let mut refused = None;
+        let answered = watch.wait_for(|reached| {
+            refused = live.since(asked_at).iter().find_map(|entry| entry.record.cancel_refused());
+            reached.state.is_terminal() || refused.is_some()
+        });
         // Over the limit the answer is the task as it stands.
-        timeout(self.settings.cancel_wait, ended).await.ok();
-        Ok(())
+        timeout(self.settings.cancel_wait, answered).await.ok();
+        Ok(refused)
     }
 }

@@ -6,12 +6,12 @@ use nuncio_protocol::state::TaskState;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::Engine;
+use super::{Engine, accept::Occasion};
 use crate::{
     agent::{Cause, Interrupted},
     hints::Hint,
     live::{self, Live},
-    log::{Kind, Seq},
+    log::{Entry, Kind, Seq},
     store::{self, Claim, Claimed, Head, Limit, Reason, Swept, TaskRef, Tenure},
 };
 
@@ -123,7 +123,11 @@ impl Engine {
             let claim = Claim {
                 lease: self.lease(),
                 agents: self.agents.keys().cloned().collect(),
-                orphaned_after: self.settings.orphaned_after,
+                orphaned_after: match self.others {
+                    // They may be ours, whatever their names are.
+                    Some(_) => Duration::ZERO,
+                    None => self.settings.orphaned_after,
+                },
                 most: MOST_AT_ONCE,
             };
             let claimed = self.store.claim(claim).await?;
@@ -153,14 +157,17 @@ impl Engine {
     /// Goes on with a task that was taken, or ends it.
     async fn settle_or_run(self: &Arc<Self>, claimed: Claimed) -> Result<Taken, store::Error> {
         let Claimed { head, reason } = claimed;
-        let Some(agent) = self.agents.get(&head.place.agent) else {
+        let Some(agent) = self.find_agent(&head.place) else {
             let text = "INTERRUPTED: nobody runs this agent any more";
             return self.give_up(&head, TaskState::Failed, text).await;
         };
-        if self.is_cancelled(head.reference).await? {
+        let conduct = agent.conduct();
+        let is_cancelled = self.is_cancelled(head.reference).await?;
+        if is_cancelled && !conduct.hears_cancels {
             return self.give_up(&head, TaskState::Canceled, "").await;
         }
-        let cause = match (reason, agent.conduct().interrupted) {
+        let cause = match (reason, conduct.interrupted) {
+            _ if is_cancelled => Cause::Cancel,
             (Reason::Woken, _) => Cause::WakeUp,
             (Reason::Abandoned { times }, _) if times > self.settings.attempts => {
                 let text = format!("INTERRUPTED: the process has died {times} times at this work");
@@ -173,7 +180,7 @@ impl Engine {
             (_, Interrupted::Retry | Interrupted::Resume) => Cause::Interrupted,
         };
         let live = self.at_hand(&head).await?;
-        match self.begin_turn(head, live, cause).await {
+        match self.begin_turn(head, live, Occasion::quiet(cause)).await {
             Ok(()) => Ok(Taken::Runs),
             Err(error) => {
                 // It is left to whoever claims it next.
@@ -197,14 +204,16 @@ impl Engine {
     async fn is_cancelled(&self, task: TaskRef) -> Result<bool, store::Error> {
         let limit = Limit { entries: 1_000, bytes: 4 << 20 };
         let mut after = Seq::START;
+        let mut is_cancelled = false;
         loop {
             let tail = self.store.tail(task, after, limit).await?;
-            if tail.entries.iter().any(|entry| entry.record.kind == Kind::Cancel) {
-                return Ok(true);
+            for Entry { record, .. } in &tail.entries {
+                is_cancelled = record.kind == Kind::Cancel
+                    || is_cancelled && record.cancel_refused().is_none();
             }
             match tail.entries.last() {
                 Some(last) => after = last.seq,
-                None => return Ok(false),
+                None => return Ok(is_cancelled),
             }
         }
     }

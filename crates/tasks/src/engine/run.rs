@@ -25,10 +25,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Engine, Held,
-    accept::{entries_of, renumber},
+    accept::{Occasion, entries_of, renumber},
 };
 use crate::{
-    agent::{AnyAgent, Cause, Failure, Inbox, Turn},
+    agent::{AnyAgent, Asked, Cancel, Cause, Failure, Inbox, Turn},
     live::Live,
     log::{Batch, Entry, Folded, Kind, Seq},
     output::{Outbox, Output},
@@ -66,6 +66,7 @@ pub(super) struct Run {
     place: Place,
     message: Message,
     cause: Cause,
+    asked: Asked,
     outbox: Arc<Outbox>,
     /// The task with everything that was said, written or about to be.
     folded: Folded,
@@ -80,7 +81,7 @@ pub(super) struct Run {
     worker: mpsc::UnboundedSender<Entry>,
     inbox: Arc<Inbox>,
     lost: CancellationToken,
-    cancel: CancellationToken,
+    cancel: Arc<Cancel>,
     /// Set while the fold may not be what is on disk.
     stale: bool,
 }
@@ -122,15 +123,16 @@ impl Run {
         task: Task,
         message: Message,
         opening: Opening,
+        occasion: Occasion,
     ) -> Result<Self, Error> {
-        let agent = Arc::clone(engine.agent(&opening.place.agent)?);
+        let agent = engine.agent(&opening.place)?;
         let folded = Folded { seq: Seq(1), task: task.clone() };
         let batch = Batch::open(task, opening.context.clone())
             .map_err(|refused| Error::new(ErrorKind::Internal, refused.to_string()))?;
         let place = opening.place.clone();
         let bytes = batch.bytes() as u64;
         let outbox = Outbox::new(batch, 1, bytes, engine.output_settings());
-        let mut run = Self::new(engine, agent, place, message, Cause::Message, outbox, folded);
+        let mut run = Self::new(engine, agent, place, message, occasion, outbox, folded);
         run.opening = Some(opening);
         Ok(run)
     }
@@ -141,15 +143,15 @@ impl Run {
         head: Head,
         folded: Folded,
         live: Arc<Live>,
-        cause: Cause,
+        occasion: Occasion,
     ) -> Result<Self, Error> {
-        let agent = Arc::clone(engine.agent(&head.place.agent)?);
+        let agent = engine.agent(&head.place)?;
         let said = folded.task.history.iter().rev().find(|message| message.role == Role::User);
         let message = said.cloned().unwrap_or_else(|| Message::user(""));
         let batch = Batch::follow(head.id.clone(), head.context.clone(), folded.task.status.state);
         let outbox = Outbox::new(batch, head.seq.0, head.bytes, engine.output_settings());
         let place = head.place.clone();
-        let mut run = Self::new(engine, agent, place, message, cause, outbox, folded);
+        let mut run = Self::new(engine, agent, place, message, occasion, outbox, folded);
         run.own(head, live);
         Ok(run)
     }
@@ -159,17 +161,24 @@ impl Run {
         agent: Arc<dyn AnyAgent>,
         place: Place,
         message: Message,
-        cause: Cause,
+        occasion: Occasion,
         outbox: Outbox,
         folded: Folded,
     ) -> Self {
         let (worker, signals) = mpsc::unbounded_channel();
+        let Occasion { cause, asked, first_word } = occasion;
+        outbox.tell_first_word(first_word);
+        let cancel = Arc::clone(&outbox.cancel);
+        if cause == Cause::Cancel {
+            cancel.request();
+        }
         Self {
             engine,
             agent,
             place,
             message,
             cause,
+            asked,
             outbox: Arc::new(outbox),
             folded,
             unsaved: 0,
@@ -180,7 +189,7 @@ impl Run {
             worker,
             inbox: Arc::default(),
             lost: CancellationToken::new(),
-            cancel: CancellationToken::new(),
+            cancel,
             stale: false,
         }
     }
@@ -210,6 +219,7 @@ impl Run {
         if !waits || self.write(false, &mut tell).await == Step::GoOn {
             while let Some(message) = self.turn(&mut tell).await {
                 (self.message, self.cause) = (message, Cause::Message);
+                self.asked = Asked::default();
             }
         }
         self.outbox.stop();
@@ -225,8 +235,9 @@ impl Run {
             message: self.message.clone(),
             cause: self.cause,
             place: self.place.clone(),
+            asked: std::mem::take(&mut self.asked),
             inbox: Arc::clone(&self.inbox),
-            cancel: self.cancel.clone(),
+            cancel: Arc::clone(&self.cancel),
         };
         let output = Output(Arc::clone(&self.outbox));
         let work = AssertUnwindSafe(agent.run_boxed(turn, output)).catch_unwind();
@@ -239,7 +250,7 @@ impl Run {
     /// Lets the agent work and writes what it says, until it is done.
     async fn work(&mut self, mut work: Work<'_>, tell: &mut Tell) -> Step {
         let outbox = Arc::clone(&self.outbox);
-        let (lost, cancel) = (self.lost.clone(), self.cancel.clone());
+        let (lost, cancel) = (self.lost.clone(), Arc::clone(&self.cancel));
         let mut deadline: Option<Instant> = None;
         loop {
             // The agent goes first: what it says without waiting is written as one.
@@ -251,7 +262,7 @@ impl Run {
                     self.hear(&signal);
                     None
                 }
-                () = cancel.cancelled(), if deadline.is_none() => {
+                () = cancel.requested(), if deadline.is_none() => {
                     deadline = Some(Instant::now() + self.agent.conduct().cancel_grace);
                     None
                 }
@@ -274,6 +285,9 @@ impl Run {
                     outcome
                 }
             };
+            if outbox.keeps_on() {
+                deadline = None;
+            }
             if let Some(outcome) = outcome {
                 self.finish(outcome);
                 return Step::GoOn;
@@ -290,7 +304,7 @@ impl Run {
                 self.hear(&signal);
             }
             if !self.outbox.state().is_terminal() {
-                if self.cancel.is_cancelled() {
+                if self.cancel.is_requested() {
                     self.outbox.end(TaskState::Canceled, None);
                 } else if let Some(message) = self.inbox.take() {
                     return Some(message);
@@ -325,7 +339,7 @@ impl Run {
         let (state, message) = match outcome {
             Ok(Ok(())) if self.outbox.state().is_interrupted() || !self.inbox.is_empty() => return,
             Ok(Ok(())) => (TaskState::Completed, None),
-            Ok(Err(_)) if self.cancel.is_cancelled() => (TaskState::Canceled, None),
+            Ok(Err(_)) if self.cancel.is_requested() => (TaskState::Canceled, None),
             Ok(Err(failure)) => {
                 if let Some(source) = failure.source() {
                     tracing::warn!(agent = %self.place.agent, error = %source, "an agent failed");
@@ -350,7 +364,7 @@ impl Run {
             self.outbox.rebase(self.folded.task.status.state);
         }
         match signal.record.kind {
-            Kind::Cancel => self.cancel.cancel(),
+            Kind::Cancel => self.cancel.request(),
             Kind::Input => {
                 if let Some(Ok(message)) = signal.record.message.as_ref().map(|said| said.value()) {
                     self.inbox.put(message.clone());

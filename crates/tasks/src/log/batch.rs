@@ -14,6 +14,9 @@ use super::{Kind, Record};
 /// The member of an event's metadata that says that somebody wants the work to end.
 const CANCEL_REQUESTED: &str = "cancelRequested";
 
+/// The member of an event's metadata that says that the work cannot be ended, and why.
+pub(crate) const CANCEL_REFUSED: &str = "cancelRefused";
+
 /// Records that go into a log as one: all or none.
 ///
 /// Invariant: the states inside follow the rules of A2A from [`from`](Self::from) to

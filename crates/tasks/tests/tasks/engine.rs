@@ -23,7 +23,7 @@ use nuncio_protocol::{
 };
 use nuncio_tasks::{
     agent::{Agent, Cause, Conduct, Failure, Interrupted, Turn},
-    engine::{Call, Settings, Tasks},
+    engine::{Call, Sent, Settings, Tasks},
     memory::MemoryStore,
     output::{Chunk, Output},
     scope::{Name, Place},
@@ -163,6 +163,13 @@ fn subscribe(task: &TaskId) -> SubscribeToTaskRequest {
     SubscribeToTaskRequest { tenant: None, id: task.clone() }
 }
 
+fn message(sent: Sent) -> Message {
+    match sent {
+        Sent::Message(message) => message,
+        Sent::Task(task) => panic!("a task: {task:?}"),
+    }
+}
+
 async fn all(events: Events) -> Vec<(u64, StreamResponse)> {
     let items: Vec<_> = events.collect().await;
     let read = |item: Result<nuncio_protocol::service::Event, Error>| {
@@ -185,7 +192,7 @@ fn texts(task: &Task) -> Vec<String> {
 #[tokio::test]
 async fn a_message_becomes_a_completed_task() {
     let house = house(|_| {});
-    let task = house.tasks.send(&call(), say("echo")).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), say("echo")).await.unwrap().into_task().unwrap();
     assert_eq!(task.status.state, TaskState::Completed);
     assert_eq!(texts(&task), ["echo"]);
     assert_eq!(task.history.len(), 1);
@@ -195,13 +202,13 @@ async fn a_message_becomes_a_completed_task() {
 #[tokio::test]
 async fn an_early_turn_gives_the_same_task() {
     let house = house(|conduct| conduct.begins_early = true);
-    let task = house.tasks.send(&call(), say("echo")).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), say("echo")).await.unwrap().into_task().unwrap();
     assert_eq!(task.status.state, TaskState::Completed);
     assert_eq!(texts(&task), ["echo"]);
     assert_eq!(house.tasks.get(&call(), get(&task.id)).await.unwrap().into_value().unwrap(), task);
-    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_value().unwrap();
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_task().unwrap();
     let done =
-        house.tasks.send(&call(), say_to(&asked, "this")).await.unwrap().into_value().unwrap();
+        house.tasks.send(&call(), say_to(&asked, "this")).await.unwrap().into_task().unwrap();
     assert_eq!(texts(&done), ["heard this"]);
 }
 
@@ -218,14 +225,14 @@ async fn a_stream_begins_with_the_task_and_ends_with_its_end() {
 #[tokio::test]
 async fn chunks_are_merged_in_the_task() {
     let house = house(|_| {});
-    let task = house.tasks.send(&call(), say("chunks")).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), say("chunks")).await.unwrap().into_task().unwrap();
     assert_eq!(texts(&task), ["one\ntwo\nthree"]);
 }
 
 #[tokio::test]
 async fn return_immediately_answers_with_the_submitted_task() {
     let house = house(|_| {});
-    let task = house.tasks.send(&call(), at_once(say("wait"))).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), at_once(say("wait"))).await.unwrap().into_task().unwrap();
     assert_eq!(task.status.state, TaskState::Submitted);
     house.gate.notify_one();
     let events = house.tasks.subscribe(&call(), subscribe(&task.id)).await.unwrap();
@@ -236,17 +243,17 @@ async fn return_immediately_answers_with_the_submitted_task() {
 #[tokio::test(start_paused = true)]
 async fn a_wait_over_its_limit_answers_with_the_live_task() {
     let house = house(|_| {});
-    let task = house.tasks.send(&call(), say("hang")).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), say("hang")).await.unwrap().into_task().unwrap();
     assert_eq!(task.status.state, TaskState::Submitted);
 }
 
 #[tokio::test]
 async fn a_question_is_answered_and_the_history_keeps_the_order() {
     let house = house(|_| {});
-    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_value().unwrap();
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_task().unwrap();
     assert_eq!(asked.status.state, TaskState::InputRequired);
     let done =
-        house.tasks.send(&call(), say_to(&asked, "this")).await.unwrap().into_value().unwrap();
+        house.tasks.send(&call(), say_to(&asked, "this")).await.unwrap().into_task().unwrap();
     assert_eq!(done.status.state, TaskState::Completed);
     let said: Vec<String> = done.history.iter().map(Message::text).collect();
     assert_eq!(said, ["ask", "which one?", "this"]);
@@ -256,7 +263,7 @@ async fn a_question_is_answered_and_the_history_keeps_the_order() {
 #[tokio::test]
 async fn a_stream_of_an_answer_begins_with_the_task_as_of_the_answer() {
     let house = house(|_| {});
-    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_value().unwrap();
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_task().unwrap();
     let events = all(house.tasks.stream(&call(), say_to(&asked, "this")).await.unwrap()).await;
     let seqs: Vec<u64> = events.iter().map(|(seq, _)| *seq).collect();
     assert_eq!(seqs, [3, 4, 5]);
@@ -270,7 +277,7 @@ async fn a_stream_ends_where_input_is_required_but_a_subscription_goes_on() {
     assert_eq!(events.last().unwrap().1.state(), Some(TaskState::InputRequired));
     let StreamResponse::Task(task) = &events[0].1 else { panic!("no task") };
     let subscription = house.tasks.subscribe(&call(), subscribe(&task.id)).await.unwrap();
-    house.tasks.send(&call(), say_to(task, "this")).await.unwrap().into_value().unwrap();
+    house.tasks.send(&call(), say_to(task, "this")).await.unwrap().into_task().unwrap();
     let seqs: Vec<u64> = all(subscription).await.into_iter().map(|(seq, _)| seq).collect();
     assert_eq!(seqs, [2, 3, 4, 5]);
 }
@@ -278,7 +285,7 @@ async fn a_stream_ends_where_input_is_required_but_a_subscription_goes_on() {
 #[tokio::test]
 async fn a_returning_reader_misses_nothing_and_gets_nothing_twice() {
     let house = house(|_| {});
-    let task = house.tasks.send(&call(), say("chunks")).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), say("chunks")).await.unwrap().into_task().unwrap();
     for seen in 0..=5 {
         let returning = Call { last_event: Some(seen), ..call() };
         let events = house.tasks.subscribe(&returning, subscribe(&task.id)).await.unwrap();
@@ -297,7 +304,7 @@ async fn a_returning_reader_misses_nothing_and_gets_nothing_twice() {
 #[tokio::test]
 async fn the_task_as_of_an_event_is_what_the_events_up_to_it_make() {
     let house = house(|_| {});
-    let task = house.tasks.send(&call(), say("chunks")).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), say("chunks")).await.unwrap().into_task().unwrap();
     let returning = Call { last_event: Some(3), ..call() };
     let events = all(house.tasks.subscribe(&returning, subscribe(&task.id)).await.unwrap()).await;
     let StreamResponse::Task(then) = &events[0].1 else { panic!("no task") };
@@ -308,7 +315,7 @@ async fn the_task_as_of_an_event_is_what_the_events_up_to_it_make() {
 #[tokio::test]
 async fn all_subscribers_share_one_text_of_an_event() {
     let house = house(|_| {});
-    let task = house.tasks.send(&call(), at_once(say("wait"))).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), at_once(say("wait"))).await.unwrap().into_task().unwrap();
     let mut streams = Vec::new();
     for _ in 0..10 {
         streams.push(house.tasks.subscribe(&call(), subscribe(&task.id)).await.unwrap());
@@ -326,7 +333,7 @@ async fn all_subscribers_share_one_text_of_an_event() {
 #[tokio::test]
 async fn subscribing_to_an_ended_task_is_refused_without_a_place() {
     let house = house(|_| {});
-    let task = house.tasks.send(&call(), say("echo")).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), say("echo")).await.unwrap().into_task().unwrap();
     check_error(
         house.tasks.subscribe(&call(), subscribe(&task.id)).await.map(|_| ()),
         ErrorKind::UnsupportedOperation,
@@ -336,7 +343,7 @@ async fn subscribing_to_an_ended_task_is_refused_without_a_place() {
 #[tokio::test]
 async fn a_cancel_reaches_the_work_and_ends_it() {
     let house = house(|_| {});
-    let task = house.tasks.send(&call(), at_once(say("hang"))).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), at_once(say("hang"))).await.unwrap().into_task().unwrap();
     let cancelled =
         house.tasks.cancel(&call(), cancel(&task.id)).await.unwrap().into_value().unwrap();
     assert_eq!(cancelled.status.state, TaskState::Canceled);
@@ -346,7 +353,7 @@ async fn a_cancel_reaches_the_work_and_ends_it() {
 #[tokio::test]
 async fn a_cancel_ends_a_task_that_waits_for_its_caller() {
     let house = house(|_| {});
-    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_value().unwrap();
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_task().unwrap();
     let cancelled =
         house.tasks.cancel(&call(), cancel(&asked.id)).await.unwrap().into_value().unwrap();
     assert_eq!(cancelled.status.state, TaskState::Canceled);
@@ -359,10 +366,10 @@ async fn a_cancel_ends_a_task_that_waits_for_its_caller() {
 #[tokio::test]
 async fn a_failure_is_told_but_not_what_only_the_log_should_know() {
     let house = house(|_| {});
-    let failed = house.tasks.send(&call(), say("fail")).await.unwrap().into_value().unwrap();
+    let failed = house.tasks.send(&call(), say("fail")).await.unwrap().into_task().unwrap();
     assert_eq!(failed.status.state, TaskState::Failed);
     assert_eq!(failed.status.message.unwrap().text(), "no");
-    let failed = house.tasks.send(&call(), say("secret")).await.unwrap().into_value().unwrap();
+    let failed = house.tasks.send(&call(), say("secret")).await.unwrap().into_task().unwrap();
     assert_eq!(failed.status.message.unwrap().text(), "the agent failed");
 }
 
@@ -370,19 +377,19 @@ async fn a_failure_is_told_but_not_what_only_the_log_should_know() {
 #[tokio::test]
 async fn r25_a_misbehaving_agent_harms_nobody() {
     let house = house(|_| {});
-    let failed = house.tasks.send(&call(), say("panic")).await.unwrap().into_value().unwrap();
+    let failed = house.tasks.send(&call(), say("panic")).await.unwrap().into_task().unwrap();
     assert_eq!(failed.status.state, TaskState::Failed);
-    let done = house.tasks.send(&call(), say("after-end")).await.unwrap().into_value().unwrap();
+    let done = house.tasks.send(&call(), say("after-end")).await.unwrap().into_task().unwrap();
     assert_eq!(done.status.state, TaskState::Completed);
     assert_eq!(house.tasks.refusals().after_end, 1);
-    let task = house.tasks.send(&call(), say("echo")).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), say("echo")).await.unwrap().into_task().unwrap();
     assert_eq!(task.status.state, TaskState::Completed);
 }
 
 #[tokio::test]
 async fn what_is_not_yours_is_not_there() {
     let house = house(|_| {});
-    let task = house.tasks.send(&call(), say("ask")).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), say("ask")).await.unwrap().into_task().unwrap();
     let unknown = TaskId::parse("nothing").unwrap();
     let bob = call_of("bob");
     for id in [&task.id, &unknown] {
@@ -404,7 +411,7 @@ async fn the_rules_about_contexts_hold() {
     let house = house(|_| {});
     let mut request = say("ask");
     request.message.context_id = Some(ContextId::parse("mine").unwrap());
-    let task = house.tasks.send(&call(), request.clone()).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), request.clone()).await.unwrap().into_task().unwrap();
     assert_eq!(task.context_id.as_ref().unwrap().as_str(), "mine");
     check_error(house.tasks.send(&call_of("bob"), request).await, ErrorKind::InvalidParams);
     let mut wrong = say_to(&task, "this");
@@ -415,7 +422,7 @@ async fn the_rules_about_contexts_hold() {
 #[tokio::test]
 async fn a_message_to_running_work_is_refused_unless_the_agent_listens() {
     let house = house(|_| {});
-    let task = house.tasks.send(&call(), at_once(say("hang"))).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), at_once(say("hang"))).await.unwrap().into_task().unwrap();
     check_error(
         house.tasks.send(&call(), say_to(&task, "hello")).await,
         ErrorKind::UnsupportedOperation,
@@ -428,8 +435,7 @@ async fn a_listening_agent_hears_what_is_said_while_it_works() {
     let events = house.tasks.stream(&call(), say("listen")).await.unwrap();
     let asked = all(events).await;
     let StreamResponse::Task(task) = &asked[0].1 else { panic!("no task") };
-    let done =
-        house.tasks.send(&call(), say_to(task, "hello")).await.unwrap().into_value().unwrap();
+    let done = house.tasks.send(&call(), say_to(task, "hello")).await.unwrap().into_task().unwrap();
     assert_eq!(done.status.state, TaskState::Completed);
     assert_eq!(texts(&done), ["hello"]);
     assert_eq!(house.runs.load(Ordering::SeqCst), 1);
@@ -442,7 +448,7 @@ async fn the_same_keyed_message_runs_once() {
     let sends = (0..100).map(|_| {
         let (tasks, request) = (house.tasks.clone(), request.clone());
         tokio::spawn(async move {
-            tasks.send(&keyed("k"), request).await.unwrap().into_value().unwrap().id
+            tasks.send(&keyed("k"), request).await.unwrap().into_task().unwrap().id
         })
     });
     let mut ids = Vec::new();
@@ -462,10 +468,10 @@ async fn a_task_of_a_given_identifier_is_begun_once_and_gone_on_with() {
         let house = house(|conduct| conduct.begins_early = begins_early);
         let task = TaskId::parse("mine").unwrap();
         let named = Call { new_task: Some(task.clone()), ..call() };
-        let asked = house.tasks.send(&named, say("ask")).await.unwrap().into_value().unwrap();
+        let asked = house.tasks.send(&named, say("ask")).await.unwrap().into_task().unwrap();
         assert_eq!(asked.id, task);
         let answered =
-            house.tasks.send(&named, say("this one")).await.unwrap().into_value().unwrap();
+            house.tasks.send(&named, say("this one")).await.unwrap().into_task().unwrap();
         assert_eq!((&answered.id, answered.history.len()), (&task, 3));
         assert_eq!(answered.status.state, TaskState::Completed);
         // The agent never heard of the task that could not be begun a second time.
@@ -481,7 +487,7 @@ async fn a_caller_may_wait_less_than_it_could() {
     let house = house(|_| {});
     let hasty = Call { wait: Some(Duration::from_millis(10)), ..call() };
     let began = tokio::time::Instant::now();
-    let task = house.tasks.send(&hasty, say("hang")).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&hasty, say("hang")).await.unwrap().into_task().unwrap();
     assert!(!task.status.state.is_terminal());
     // By a clock that stands still unless everybody waits.
     assert!(began.elapsed() < Duration::from_secs(1));
@@ -490,10 +496,10 @@ async fn a_caller_may_wait_less_than_it_could() {
 #[tokio::test]
 async fn a_keyed_answer_is_taken_once_also_after_the_end() {
     let house = house(|_| {});
-    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_value().unwrap();
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_task().unwrap();
     let answer = say_to(&asked, "this");
-    let first = house.tasks.send(&keyed("a"), answer.clone()).await.unwrap().into_value().unwrap();
-    let again = house.tasks.send(&keyed("a"), answer).await.unwrap().into_value().unwrap();
+    let first = house.tasks.send(&keyed("a"), answer.clone()).await.unwrap().into_task().unwrap();
+    let again = house.tasks.send(&keyed("a"), answer).await.unwrap().into_task().unwrap();
     assert_eq!(first, again);
     assert_eq!(house.runs.load(Ordering::SeqCst), 2);
     check_error(
@@ -506,12 +512,12 @@ async fn a_keyed_answer_is_taken_once_also_after_the_end() {
 async fn a_bare_message_id_dedupes_only_where_the_agent_says_so() {
     let request = say("echo");
     let plain = house(|_| {});
-    let first = plain.tasks.send(&call(), request.clone()).await.unwrap().into_value().unwrap();
-    let second = plain.tasks.send(&call(), request.clone()).await.unwrap().into_value().unwrap();
+    let first = plain.tasks.send(&call(), request.clone()).await.unwrap().into_task().unwrap();
+    let second = plain.tasks.send(&call(), request.clone()).await.unwrap().into_task().unwrap();
     assert_ne!(first.id, second.id);
     let deduping = house(|conduct| conduct.dedupes_by_message_id = true);
-    let first = deduping.tasks.send(&call(), request.clone()).await.unwrap().into_value().unwrap();
-    let second = deduping.tasks.send(&call(), request).await.unwrap().into_value().unwrap();
+    let first = deduping.tasks.send(&call(), request.clone()).await.unwrap().into_task().unwrap();
+    let second = deduping.tasks.send(&call(), request).await.unwrap().into_task().unwrap();
     assert_eq!(first.id, second.id);
 }
 
@@ -519,7 +525,7 @@ async fn a_bare_message_id_dedupes_only_where_the_agent_says_so() {
 async fn a_list_is_paged_and_leaves_artifacts_out_unless_asked() {
     let house = house(|_| {});
     for _ in 0..7 {
-        house.tasks.send(&call(), say("echo")).await.unwrap().into_value().unwrap();
+        house.tasks.send(&call(), say("echo")).await.unwrap().into_task().unwrap();
     }
     let mut seen = Vec::new();
     let mut token = String::new();
@@ -551,9 +557,9 @@ async fn a_list_is_paged_and_leaves_artifacts_out_unless_asked() {
 #[tokio::test]
 async fn history_is_cut_to_the_newest() {
     let house = house(|_| {});
-    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_value().unwrap();
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_task().unwrap();
     let done =
-        house.tasks.send(&call(), say_to(&asked, "this")).await.unwrap().into_value().unwrap();
+        house.tasks.send(&call(), say_to(&asked, "this")).await.unwrap().into_task().unwrap();
     let request = GetTaskRequest { history_length: Some(1), ..get(&done.id) };
     let cut = house.tasks.get(&call(), request).await.unwrap().into_value().unwrap();
     assert_eq!(cut.history.iter().map(Message::text).collect::<Vec<_>>(), ["this"]);
@@ -569,7 +575,7 @@ async fn abandoned_work_is_taken_over_as_the_agent_says() {
     ] {
         let first = house(|conduct| conduct.interrupted = interrupted);
         let task =
-            first.tasks.send(&call(), at_once(say("wait"))).await.unwrap().into_value().unwrap();
+            first.tasks.send(&call(), at_once(say("wait"))).await.unwrap().into_task().unwrap();
         first.tasks.stop(Duration::ZERO).await;
         let second =
             house_on(Arc::clone(&first.store), |conduct| conduct.interrupted = interrupted);
@@ -588,7 +594,7 @@ async fn abandoned_work_is_taken_over_as_the_agent_says() {
 #[tokio::test(start_paused = true)]
 async fn a_task_is_woken_when_its_agent_asked_for_it() {
     let house = house(|_| {});
-    let task = house.tasks.send(&call(), say("wake")).await.unwrap().into_value().unwrap();
+    let task = house.tasks.send(&call(), say("wake")).await.unwrap().into_task().unwrap();
     let subscription = house.tasks.subscribe(&call(), subscribe(&task.id)).await.unwrap();
     all(subscription).await;
     let woken = house.tasks.get(&call(), get(&task.id)).await.unwrap().into_value().unwrap();
@@ -608,9 +614,9 @@ async fn what_was_kept_long_enough_goes_and_what_is_alive_stays() {
     let tasks = Tasks::builder(store).agent(name("scripted"), agent).settings(settings).start();
     let mut done = Vec::new();
     for _ in 0..250 {
-        done.push(tasks.send(&call(), say("echo")).await.unwrap().into_value().unwrap().id);
+        done.push(tasks.send(&call(), say("echo")).await.unwrap().into_task().unwrap().id);
     }
-    let alive = tasks.send(&call(), at_once(say("hang"))).await.unwrap().into_value().unwrap();
+    let alive = tasks.send(&call(), at_once(say("hang"))).await.unwrap().into_task().unwrap();
     tokio::time::sleep(Duration::from_secs(2 * 3600)).await;
     for id in &done {
         check_error(tasks.get(&call(), get(id)).await, ErrorKind::TaskNotFound);
@@ -635,7 +641,7 @@ async fn too_large_an_event_is_refused_and_the_task_unharmed() {
     settings.limits.event_bytes = 1_000;
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let tasks = Tasks::builder(store).agent(name("scripted"), Loud).settings(settings).start();
-    let task = tasks.send(&call(), say("echo")).await.unwrap().into_value().unwrap();
+    let task = tasks.send(&call(), say("echo")).await.unwrap().into_task().unwrap();
     assert_eq!(texts(&task), ["fits"]);
     assert_eq!(tasks.refusals().too_large, 1);
 }
@@ -643,25 +649,27 @@ async fn too_large_an_event_is_refused_and_the_task_unharmed() {
 #[tokio::test]
 async fn an_agent_that_replies_answers_without_a_task() {
     let house = house(|conduct| conduct.replies = true);
-    let mut ping = Message::user("ping");
-    let reply = house.tasks.reply(&call(), &ping).await.unwrap().unwrap();
+    let mut ping = say("ping");
+    let reply = message(house.tasks.send(&call(), ping.clone()).await.unwrap());
     assert_eq!((reply.text().as_str(), reply.task_id), ("pong", None));
     assert!(reply.context_id.is_some(), "an answer always belongs to a conversation");
 
-    ping.context_id = Some(ContextId::parse("c1").unwrap());
-    let reply = house.tasks.reply(&call(), &ping).await.unwrap().unwrap();
-    assert_eq!(reply.context_id, ping.context_id);
+    ping.message.context_id = Some(ContextId::parse("c1").unwrap());
+    let reply = message(house.tasks.send(&call(), ping.clone()).await.unwrap());
+    assert_eq!(reply.context_id, ping.message.context_id);
+    let events: Vec<_> = house.tasks.stream(&call(), ping.clone()).await.unwrap().collect().await;
+    assert_eq!(events.len(), 1, "a stream has nothing but the answer");
 
-    ping.task_id = Some(TaskId::parse("t1").unwrap());
-    assert_eq!(house.tasks.reply(&call(), &ping).await, Ok(None), "a task answers for itself");
-    assert_eq!(house.tasks.reply(&call(), &Message::user("other")).await, Ok(None));
+    ping.message.task_id = Some(TaskId::parse("t1").unwrap());
+    check_error(house.tasks.send(&call(), ping).await, ErrorKind::TaskNotFound);
+    assert!(house.tasks.send(&call(), say("other")).await.unwrap().into_task().is_some());
 }
 
 #[tokio::test]
 async fn a_reply_that_fails_tells_the_caller_what_the_agent_meant_for_it() {
     let house = house(|conduct| conduct.replies = true);
     for (text, told) in [("deny", "not that"), ("reply-panic", "the agent failed")] {
-        let error = house.tasks.reply(&call(), &Message::user(text)).await.unwrap_err();
+        let error = house.tasks.send(&call(), say(text)).await.unwrap_err();
         assert_eq!((error.kind(), error.message()), (ErrorKind::Internal, told));
     }
 }
@@ -669,7 +677,7 @@ async fn a_reply_that_fails_tells_the_caller_what_the_agent_meant_for_it() {
 #[tokio::test]
 async fn an_agent_that_does_not_reply_is_not_asked() {
     let house = house(|_| {});
-    assert_eq!(house.tasks.reply(&call(), &Message::user("ping")).await, Ok(None));
+    assert!(house.tasks.send(&call(), say("ping")).await.unwrap().into_task().is_some());
 }
 
 #[tokio::test(start_paused = true)]
@@ -683,6 +691,6 @@ async fn a_caller_who_waits_for_an_engine_that_stops_gets_the_live_task() {
         tokio::task::yield_now().await;
     }
     house.tasks.stop(Duration::from_secs(1)).await;
-    let task = waiting.await.unwrap().unwrap().into_value().unwrap();
+    let task = waiting.await.unwrap().unwrap().into_task().unwrap();
     assert!(!task.status.state.is_terminal(), "the work goes on elsewhere, or after the start");
 }

@@ -2,5 +2,6 @@
 
 mod contract;
 mod engine;
+mod gateway;
 mod model;
 mod push;

@@ -171,7 +171,7 @@ pub(crate) async fn open(
         ..SendMessageConfiguration::default()
     });
     let task = tasks.send(call, request).await.expect("the message is fine");
-    task.value().expect("a task").id.clone()
+    task.into_task().expect("a task").id
 }
 
 pub(crate) async fn say(tasks: &Tasks, task: &TaskId, text: &str) {
