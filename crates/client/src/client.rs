@@ -17,11 +17,12 @@ use nuncio_protocol::{
     error::{Error as ProtocolError, ErrorKind},
     operation::Request,
     service::{Answered, CallContext},
+    task::Task,
 };
 
 use crate::{
     credentials::Credentials,
-    discover::{Ask, Cached, CardCache, Found},
+    discover::{Ask, CardCache, Found},
     error::Error,
     interface::Interface,
     negotiate::{Negotiated, Remembered, Terms, negotiate, next_after},
@@ -62,14 +63,20 @@ impl Client {
 
     /// Finds an agent. Fails if it has no card, or none of its interfaces can be called.
     pub async fn agent(&self, find: Find) -> Result<Agent, Error> {
-        let cached = self.shared.cards.get(&find.ask).await?;
-        let known = Known::new(&cached, &find.terms, &self.shared.net)?;
-        Ok(Agent(Arc::new(Inner {
-            client: self.clone(),
-            find,
-            known: ArcSwap::from_pointee(known),
-            remotes: Mutex::default(),
-        })))
+        let found = match &find.card {
+            Wanted::Asked(ask) => self.shared.cards.get(ask).await?.found,
+            Wanted::Given(found) => Arc::clone(found),
+        };
+        let known = Known::new(&found, &find.terms, &self.shared.net)?;
+        Ok(Agent {
+            credentials: find.credentials.clone(),
+            inner: Arc::new(Inner {
+                client: self.clone(),
+                find,
+                known: ArcSwap::from_pointee(known),
+                remotes: Mutex::default(),
+            }),
+        })
     }
 }
 
@@ -83,16 +90,34 @@ impl fmt::Debug for Client {
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Find {
-    ask: Ask,
+    card: Wanted,
     terms: Terms,
     credentials: Option<Arc<dyn Credentials>>,
     options: Options,
 }
 
+/// Where the card comes from.
+#[derive(Clone, Debug)]
+enum Wanted {
+    /// It is looked for, and looked at again when it is old.
+    Asked(Ask),
+    /// It is known, and stays as it is.
+    Given(Arc<Found>),
+}
+
 impl Find {
     /// Looks for a card.
     pub fn new(ask: Ask) -> Self {
-        Self { ask, terms: Terms::default(), credentials: None, options: Options::default() }
+        Self::from(Wanted::Asked(ask))
+    }
+
+    /// Calls by a card that somebody else keeps. Nothing is fetched.
+    pub fn known(found: Found) -> Self {
+        Self::from(Wanted::Given(Arc::new(found)))
+    }
+
+    fn from(card: Wanted) -> Self {
+        Self { card, terms: Terms::default(), credentials: None, options: Options::default() }
     }
 
     /// Sets what is wanted of the agent's interfaces.
@@ -123,7 +148,11 @@ impl Find {
 /// says, the next way is tried, and what worked is remembered; nothing is sent twice that could
 /// have been acted on. The card is looked at again when it is old.
 #[derive(Clone)]
-pub struct Agent(Arc<Inner>);
+pub struct Agent {
+    inner: Arc<Inner>,
+    /// What proves who calls.
+    credentials: Option<Arc<dyn Credentials>>,
+}
 
 struct Inner {
     client: Client,
@@ -142,41 +171,48 @@ struct Known {
 }
 
 impl Known {
-    fn new(cached: &Cached, terms: &Terms, net: &NetClient) -> Result<Self, Error> {
-        let ways = negotiate(&cached.found, terms, net.guard());
+    fn new(found: &Arc<Found>, terms: &Terms, net: &NetClient) -> Result<Self, Error> {
+        let ways = negotiate(found, terms, net.guard());
         ways.best()?;
-        Ok(Self { found: Arc::clone(&cached.found), ways, is_proven: AtomicBool::new(false) })
+        Ok(Self { found: Arc::clone(found), ways, is_proven: AtomicBool::new(false) })
     }
 }
 
 impl Agent {
+    /// Returns the same agent for somebody else, who proves who they are with every call. What
+    /// is known about the agent, and how it fares, is shared.
+    #[must_use]
+    pub fn on_behalf_of(&self, credentials: Option<Arc<dyn Credentials>>) -> Self {
+        Self { inner: Arc::clone(&self.inner), credentials }
+    }
+
     /// Returns the card, as it was when the agent was last called.
     pub fn card(&self) -> AgentCard {
-        self.0.known.load().found.card.clone()
+        self.inner.known.load().found.card.clone()
     }
 
     /// Returns the card and all that is known about it.
     pub fn found(&self) -> Arc<Found> {
-        Arc::clone(&self.0.known.load().found)
+        Arc::clone(&self.inner.known.load().found)
     }
 
     /// Returns the ways to reach the agent, and those that are none.
     pub fn ways(&self) -> Negotiated {
-        self.0.known.load().ways.clone()
+        self.inner.known.load().ways.clone()
     }
 
     /// Returns the interface that the next call goes to.
     pub fn interface(&self) -> Option<Interface> {
-        let known = self.0.known.load();
+        let known = self.inner.known.load();
         let declared = known.ways.interfaces.first()?;
-        Some(self.0.client.shared.remembered.instead_of(declared))
+        Some(self.inner.client.shared.remembered.instead_of(declared))
     }
 
     /// Returns for how long the interface that the next call goes to is left alone, if its
     /// breaker is open.
     pub fn rest(&self) -> Option<Duration> {
         let interface = self.interface()?;
-        let remotes = self.0.remotes.lock().unwrap_or_else(PoisonError::into_inner);
+        let remotes = self.inner.remotes.lock().unwrap_or_else(PoisonError::into_inner);
         remotes.iter().find(|remote| *remote.interface() == interface)?.rest()
     }
 
@@ -191,6 +227,22 @@ impl Agent {
             .await
     }
 
+    /// Follows a task of which somebody knows how it once was, and tells what has happened
+    /// since: behind `last_event` if the agent has numbered its events, otherwise the difference
+    /// between then and now. `asks` is for agents that cannot be subscribed to.
+    pub async fn follow(
+        &self,
+        ctx: CallContext,
+        known: &Task,
+        last_event: Option<u64>,
+        asks: bool,
+    ) -> Result<Followed, Error> {
+        let ways = self.known().await?;
+        let declared = ways.ways.best()?;
+        let interface = self.inner.client.shared.remembered.instead_of(declared);
+        Ok(Followed::again(self.remote(&interface), ctx, known, last_event, asks))
+    }
+
     async fn reach<T>(
         &self,
         ctx: CallContext,
@@ -198,7 +250,7 @@ impl Agent {
         call: impl AsyncFn(Remote, CallContext, Request) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let known = self.known().await?;
-        let remembered = &self.0.client.shared.remembered;
+        let remembered = &self.inner.client.shared.remembered;
         let declared = known.ways.best()?;
         let first = remembered.instead_of(declared);
         if known.is_proven.load(Ordering::Relaxed) {
@@ -224,38 +276,35 @@ impl Agent {
 
     /// Returns what is known now: the cache decides when the card is looked at again.
     async fn known(&self) -> Result<Arc<Known>, Error> {
-        let known = self.0.known.load_full();
-        let Shared { net, cards, .. } = &*self.0.client.shared;
-        let cached = cards.get(&self.0.find.ask).await?;
+        let known = self.inner.known.load_full();
+        let Wanted::Asked(ask) = &self.inner.find.card else { return Ok(known) };
+        let Shared { net, cards, .. } = &*self.inner.client.shared;
+        let cached = cards.get(ask).await?;
         if Arc::ptr_eq(&cached.found, &known.found) {
             return Ok(known);
         }
-        let fresh = Arc::new(Known::new(&cached, &self.0.find.terms, net)?);
-        self.0.known.store(Arc::clone(&fresh));
+        let fresh = Arc::new(Known::new(&cached.found, &self.inner.find.terms, net)?);
+        self.inner.known.store(Arc::clone(&fresh));
         Ok(fresh)
     }
 
     fn remote(&self, interface: &Interface) -> Remote {
-        let mut remotes = self.0.remotes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut remotes = self.inner.remotes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(remote) = remotes.iter().find(|remote| remote.interface() == interface) {
-            return remote.clone();
+            return remote.on_behalf_of(self.credentials.clone());
         }
-        let Find { credentials, options, .. } = &self.0.find;
-        let mut builder = Remote::builder(self.0.client.shared.net.clone(), interface.clone())
-            .options(options.clone());
-        if let Some(credentials) = credentials {
-            builder = builder.credentials(Arc::clone(credentials));
-        }
-        let remote = builder.build();
+        let net = self.inner.client.shared.net.clone();
+        let options = self.inner.find.options.clone();
+        let remote = Remote::builder(net, interface.clone()).options(options).build();
         remotes.push(remote.clone());
-        remote
+        remote.on_behalf_of(self.credentials.clone())
     }
 }
 
 impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent")
-            .field("name", &self.0.known.load().found.card.name)
+            .field("name", &self.inner.known.load().found.card.name)
             .field("interface", &self.interface())
             .finish_non_exhaustive()
     }

@@ -105,3 +105,12 @@ pub struct Found {
     /// What its signatures are worth.
     pub verdict: Verdict,
 }
+
+impl Found {
+    /// A card that somebody else has found, in whatever form, of an agent at `base`.
+    pub fn given(card: AgentCard, form: CardForm, text: Arc<str>, base: CheckedUrl) -> Self {
+        let trust = base.errand().trust;
+        let (url, base) = (Some(base.clone()), Some(base));
+        Self { card, form, text, url, base, trust, verdict: Verdict::Unchecked }
+    }
+}

@@ -28,12 +28,15 @@ use crate::{
 /// It is an [`A2aService`](nuncio_protocol::service::A2aService), whose errors are those that a peer can see; [`Remote::call`] and
 /// [`Remote::stream`] do the same with errors that say what happened.
 #[derive(Clone, Debug)]
-pub struct Remote(Arc<Inner>);
+pub struct Remote {
+    inner: Arc<Inner>,
+    /// What proves who calls.
+    credentials: Option<Arc<dyn Credentials>>,
+}
 
 #[derive(Debug)]
 struct Inner {
     transport: Transport,
-    credentials: Option<Arc<dyn Credentials>>,
     breaker: Breaker,
     options: Options,
 }
@@ -59,14 +62,21 @@ impl Remote {
         Builder { client, interface, credentials: None, options: Options::default() }
     }
 
+    /// Returns the same peer for somebody else, who proves who they are with every call. How it
+    /// fares is shared.
+    #[must_use]
+    pub fn on_behalf_of(&self, credentials: Option<Arc<dyn Credentials>>) -> Self {
+        Self { inner: Arc::clone(&self.inner), credentials }
+    }
+
     /// Returns the interface that is called.
     pub fn interface(&self) -> &Interface {
-        self.0.transport.interface()
+        self.inner.transport.interface()
     }
 
     /// Returns for how long the peer is left alone, if its breaker is open.
     pub fn rest(&self) -> Option<Duration> {
-        self.0.breaker.rest()
+        self.inner.breaker.rest()
     }
 
     /// Makes a call that is answered once.
@@ -83,7 +93,7 @@ impl Remote {
     }
 
     pub(crate) fn options(&self) -> &Options {
-        &self.0.options
+        &self.inner.options
     }
 
     /// Opens a stream once more, behind the event of an id.
@@ -105,7 +115,7 @@ impl Remote {
         request: Request,
         last_id: Option<&[u8]>,
     ) -> Result<Opened, Error> {
-        let Inner { transport, options, .. } = &*self.0;
+        let Inner { transport, options, .. } = &*self.inner;
         let waits = waits(&request);
         let mut headers = transport::headers(ctx, transport.interface().form, request.operation());
         headers.extend(options.headers.clone());
@@ -127,7 +137,7 @@ impl Remote {
                 Err(error) => error,
             };
             if error.is_unauthenticated() && std::mem::take(&mut may_prove_again) {
-                let credentials = self.0.credentials.as_ref();
+                let credentials = self.credentials.as_ref();
                 if credentials.is_some_and(|credentials| credentials.refused()) {
                     continue;
                 }
@@ -151,7 +161,8 @@ impl Remote {
         waits: bool,
         deadline: Option<Instant>,
     ) -> Result<Opened, Error> {
-        let Inner { transport, credentials, breaker, options } = &*self.0;
+        let Inner { transport, breaker, options } = &*self.inner;
+        let credentials = &self.credentials;
         let passage = breaker.ask().map_err(|until| Error::BreakerOpen { until })?;
         let timeouts = options.clocks.of(prepared.operation, waits, deadline)?;
         let proof = match credentials {
@@ -191,6 +202,6 @@ impl Builder {
         let Self { client, interface, credentials, options } = self;
         let transport = Transport::new(client, interface, &options.agent, options.limits);
         let breaker = Breaker::new(options.breaker);
-        Remote(Arc::new(Inner { transport, credentials, breaker, options }))
+        Remote { inner: Arc::new(Inner { transport, breaker, options }), credentials }
     }
 }

@@ -67,32 +67,38 @@ impl Followed {
             _ => None,
         };
         let frames = remote.open_stream(&ctx, request, None).await?;
-        let follower = Follower {
-            is_blind: is_older(remote.interface().form),
-            remote,
-            ctx,
+        Ok(Self::of(Follower {
             again,
             is_resumable: frames.is_resumable,
             frames: Some(frames),
-            ready: VecDeque::new(),
             task,
-            context: None,
-            standing: Standing::Open,
-            seen: Seen::default(),
-            last_id: None,
-            round: Round::First,
-            broken: None,
-            hint: None,
-            in_vain: 0,
-            asked: 0,
-            news: Instant::now(),
-            has_ended: false,
-        };
-        let events = unfold(Box::new(follower), |mut follower| async move {
+            ..Follower::new(remote, ctx)
+        }))
+    }
+
+    /// Follows a task of which somebody knows how it once was.
+    pub(crate) fn again(
+        remote: Remote,
+        ctx: CallContext,
+        known: &Task,
+        last_event: Option<u64>,
+        asks: bool,
+    ) -> Self {
+        let mut follower = Follower::new(remote, ctx);
+        follower.is_blind |= asks;
+        follower.is_resumable = last_event.is_some();
+        follower.last_id = last_event.map(|seq| Bytes::from(seq.to_string()));
+        follower.task = Some(known.id.clone());
+        follower.context.clone_from(&known.context_id);
+        follower.seen.add(&StreamResponse::Task(known.clone()));
+        Self::of(follower)
+    }
+
+    fn of(follower: Follower) -> Self {
+        Self(Box::pin(unfold(Box::new(follower), |mut follower| async move {
             let event = follower.next().await?;
             Some((event, follower))
-        });
-        Ok(Self(Box::pin(events)))
+        })))
     }
 }
 
@@ -154,6 +160,30 @@ enum Round {
 }
 
 impl Follower {
+    fn new(remote: Remote, ctx: CallContext) -> Self {
+        Self {
+            is_blind: is_older(remote.interface().form),
+            remote,
+            ctx,
+            again: None,
+            is_resumable: false,
+            frames: None,
+            ready: VecDeque::new(),
+            task: None,
+            context: None,
+            standing: Standing::Open,
+            seen: Seen::default(),
+            last_id: None,
+            round: Round::First,
+            broken: None,
+            hint: None,
+            in_vain: 0,
+            asked: 0,
+            news: Instant::now(),
+            has_ended: false,
+        }
+    }
+
     async fn next(&mut self) -> Option<Result<Event, Error>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
