@@ -8,7 +8,7 @@ use futures_core::Stream;
 use crate::{
     card::AgentCard,
     error::Error,
-    ids::Tenant,
+    ids::{TaskId, Tenant},
     json::{FromJson, Shared, ToJson, to_string},
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
@@ -240,6 +240,8 @@ pub struct CallContext {
     /// The name by which the caller begins a task or asks for one, in forms in which callers name
     /// them (C-29).
     pub task_alias: Option<String>,
+    /// The task because of which this call is made, if it sends a message (MD-39).
+    pub parent: Option<TaskId>,
 }
 
 impl CallContext {
@@ -257,6 +259,7 @@ impl CallContext {
             idempotency_key: None,
             last_event: None,
             task_alias: None,
+            parent: None,
         }
     }
 }
