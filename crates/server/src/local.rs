@@ -78,15 +78,15 @@ impl LocalAgent {
             }
         };
         let caller = caller_name(&ctx.caller).map_err(named("caller"))?;
+        let place = Place { tenant, agent: self.name.clone(), caller };
         Ok(Call {
-            place: Place { tenant, agent: self.name.clone(), caller },
             key: ctx.idempotency_key.clone(),
             version: ctx.version,
             last_event: ctx.last_event,
-            new_task: None,
             wait: ctx.deadline.map(|deadline| {
                 Instant::from_std(deadline).saturating_duration_since(Instant::now())
             }),
+            ..Call::new(place)
         })
     }
 
