@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use nuncio_protocol::{message::Message, task::Task};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -111,6 +112,8 @@ pub struct Turn {
     pub cause: Cause,
     /// Whose task it is.
     pub place: Place,
+    /// What the agent has last noted about the task; see [`Output::note`].
+    pub note: Option<Bytes>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) cancel: CancellationToken,
 }

@@ -53,6 +53,8 @@ pub struct Call {
     pub new_task: Option<TaskId>,
     /// How long the caller waits at most, if that is less than the engine lets it.
     pub wait: Option<Duration>,
+    /// The task of the same tenant because of which a new one is opened.
+    pub parent: Option<TaskId>,
 }
 
 impl Call {
@@ -65,6 +67,7 @@ impl Call {
             last_event: None,
             new_task: None,
             wait: None,
+            parent: None,
         }
     }
 }

@@ -3,4 +3,6 @@
 mod contract;
 mod engine;
 mod model;
+mod notes;
+mod parents;
 mod push;
