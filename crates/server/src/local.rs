@@ -78,12 +78,11 @@ impl LocalAgent {
             }
         };
         let caller = caller_name(&ctx.caller).map_err(named("caller"))?;
+        let place = Place { tenant, agent: self.name.clone(), caller };
         Ok(Call {
-            place: Place { tenant, agent: self.name.clone(), caller },
             key: ctx.idempotency_key.clone(),
             version: ctx.version,
             last_event: ctx.last_event,
-            new_task: None,
             wait: ctx.deadline.map(|deadline| {
                 Instant::from_std(deadline).saturating_duration_since(Instant::now())
             }),
@@ -93,6 +92,7 @@ impl LocalAgent {
                 trace: ctx.trace.clone(),
                 ..Asked::default()
             },
+            ..Call::new(place)
         })
     }
 

@@ -23,6 +23,7 @@ mod batch;
 mod connection;
 mod delivery;
 mod error;
+mod extras;
 mod hub;
 mod lease;
 mod list;
@@ -40,6 +41,7 @@ mod writer;
 
 use std::{fmt, sync::Arc};
 
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use nuncio_protocol::ids::{PushConfigId, TaskId};
 use nuncio_tasks::{
@@ -190,6 +192,31 @@ impl Store for PostgresStore {
         Box::pin(self.pool.read(move |connection| {
             let question = Arc::clone(&question);
             async move { list::list(connection, &question.0, &question.1, &question.2).await }
+                .boxed()
+        }))
+    }
+
+    fn note(&self, task: TaskRef) -> Answer<'_, Option<Bytes>> {
+        Box::pin(
+            self.pool.read(move |connection| {
+                async move { extras::note(connection, task).await }.boxed()
+            }),
+        )
+    }
+
+    fn parent(&self, task: TaskRef) -> Answer<'_, Option<TaskId>> {
+        Box::pin(
+            self.pool.read(move |connection| {
+                async move { extras::parent(connection, task).await }.boxed()
+            }),
+        )
+    }
+
+    fn children(&self, scope: &Scope, parent: &TaskId, most: usize) -> Answer<'_, Vec<Head>> {
+        let question = Arc::new((ScopeNames::from(scope), parent.clone()));
+        Box::pin(self.pool.read(move |connection| {
+            let question = Arc::clone(&question);
+            async move { extras::children(connection, &question.0, &question.1, most).await }
                 .boxed()
         }))
     }

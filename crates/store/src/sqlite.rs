@@ -27,6 +27,7 @@ mod connection;
 mod create;
 mod delivery;
 mod directory;
+mod extras;
 mod fault;
 mod hub;
 mod keys;
@@ -47,6 +48,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use bytes::Bytes;
 use nuncio_protocol::ids::{PushConfigId, TaskId};
 use nuncio_tasks::{
     log::Seq,
@@ -331,6 +333,24 @@ impl Store for SqliteStore {
             self.0
                 .readers
                 .read_long(move |connection| list::list(connection, &scope, &filter, &page, &now)),
+        )
+    }
+
+    fn note(&self, task: TaskRef) -> Answer<'_, Option<Bytes>> {
+        Box::pin(async move { self.0.readers.read(|connection| extras::note(connection, task)) })
+    }
+
+    fn parent(&self, task: TaskRef) -> Answer<'_, Option<TaskId>> {
+        Box::pin(async move { self.0.readers.read(|connection| extras::parent(connection, task)) })
+    }
+
+    fn children(&self, scope: &Scope, parent: &TaskId, most: usize) -> Answer<'_, Vec<Head>> {
+        let (scope, parent) = (scope.clone(), parent.clone());
+        let now = self.0.clock.now();
+        Box::pin(
+            self.0.readers.read_long(move |connection| {
+                extras::children(connection, &scope, &parent, most, &now)
+            }),
         )
     }
 

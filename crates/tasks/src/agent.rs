@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use nuncio_protocol::{
     json::Object,
     message::Message,
@@ -127,6 +128,8 @@ pub struct Turn {
     pub place: Place,
     /// How the message was sent. Not kept: after a crash nobody knows it any more.
     pub asked: Asked,
+    /// What the agent has last noted about the task; see [`Output::note`].
+    pub note: Option<Bytes>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) cancel: Arc<Cancel>,
 }

@@ -57,6 +57,8 @@ pub struct Call {
     /// What the agent is told about how a message was sent; what the request itself says of
     /// that is added to it.
     pub asked: Asked,
+    /// The task of the same tenant because of which a new one is opened.
+    pub parent: Option<TaskId>,
 }
 
 impl Call {
@@ -70,6 +72,7 @@ impl Call {
             new_task: None,
             wait: None,
             asked: Asked::default(),
+            parent: None,
         }
     }
 }

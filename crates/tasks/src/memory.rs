@@ -7,6 +7,7 @@
 //! One lock guards everything. Under it only small things are copied: logs are shared with
 //! those who read them, and are packed, read and dropped without it.
 
+mod extras;
 mod kept;
 mod keys;
 mod list;
@@ -25,6 +26,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use bytes::Bytes;
 use nuncio_protocol::ids::{PushConfigId, TaskId};
 use tokio::time::Instant;
 
@@ -133,6 +135,18 @@ impl Store for MemoryStore {
         let found = self.tables().list(scope, &filter, &page, Instant::now());
         let tasks = found.tasks.into_iter().map(Found::into_loaded).collect();
         answer(Ok(Listed { tasks, total: found.total, more: found.more }))
+    }
+
+    fn note(&self, task: TaskRef) -> Answer<'_, Option<Bytes>> {
+        answer(Ok(self.tables().extras.note(task)))
+    }
+
+    fn parent(&self, task: TaskRef) -> Answer<'_, Option<TaskId>> {
+        answer(Ok(self.tables().extras.parent(task)))
+    }
+
+    fn children(&self, scope: &Scope, parent: &TaskId, most: usize) -> Answer<'_, Vec<Head>> {
+        answer(Ok(self.tables().children(scope, parent, most, Instant::now())))
     }
 
     fn claim(&self, claim: Claim) -> Answer<'_, Vec<Claimed>> {

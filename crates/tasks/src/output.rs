@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use bytes::Bytes;
 use nuncio_protocol::{
     error::Error as ProtocolError,
     ids::{ArtifactId, ContextId, TaskId},
@@ -19,7 +20,7 @@ use crate::{
     agent::Cancel,
     clock::Clock,
     log::{Batch, CANCEL_REFUSED, Refused},
-    store::Wake,
+    store::{MAX_NOTE_BYTES, Wake},
 };
 
 /// An agent is held up when so much waits to be written.
@@ -40,6 +41,12 @@ pub enum Error {
     /// It breaks the rules. The task is as it was.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// The note is too large. The one before it stays.
+    #[error("the note has {bytes} bytes, at most {MAX_NOTE_BYTES} are allowed")]
+    NoteTooLarge {
+        /// Its size.
+        bytes: usize,
+    },
     /// Nobody listens any more: the work was cancelled, or another process has taken it over.
     #[error("the work was stopped")]
     Stopped,
@@ -138,7 +145,14 @@ impl Output {
         self.0.lock().wake = wake;
     }
 
-    /// Waits until everything that was said is on disk.
+    /// Keeps something about the task that only the agent sees, in place of what it kept before:
+    /// at most [`MAX_NOTE_BYTES`]. Written in one with the next event, at the end of the turn, or
+    /// by [`flush`](Self::flush); every later turn has it as [`Turn::note`](crate::agent::Turn).
+    pub fn note(&self, note: impl Into<Bytes>) -> Result<(), Error> {
+        self.0.note_down(note.into())
+    }
+
+    /// Waits until everything that was said and noted is on disk.
     pub async fn flush(&self) -> Result<(), Error> {
         self.0.written().await
     }
@@ -254,6 +268,9 @@ struct Waiting {
     /// Whether a batch has been taken and is not on disk yet.
     writing: bool,
     wake: Wake,
+    /// The newest that the agent has noted, written or not.
+    note: Option<Bytes>,
+    note_due: Due,
     /// All that was ever said, the waiting included.
     events: u64,
     bytes: u64,
@@ -264,11 +281,45 @@ struct Waiting {
     keeps_on: bool,
 }
 
+/// When a note is to be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Due {
+    /// It is written, or was taken to be.
+    #[default]
+    Never,
+    /// With the next event.
+    Later,
+    /// Somebody waits for it.
+    Now,
+}
+
+impl Waiting {
+    /// Tells whether there is something that should be written now.
+    fn is_due(&self) -> bool {
+        !self.batch.is_empty() || self.note_due == Due::Now
+    }
+
+    /// Tells whether nothing waits to be written, now or later.
+    fn is_empty(&self) -> bool {
+        self.batch.is_empty() && self.note_due == Due::Never
+    }
+}
+
+/// What was taken to be written as one.
+#[derive(Debug)]
+pub(crate) struct Words {
+    pub(crate) batch: Batch,
+    pub(crate) wake: Wake,
+    /// `None` if it is as it was.
+    pub(crate) note: Option<Bytes>,
+}
+
 impl Outbox {
     pub(crate) fn new(
         batch: Batch,
         events: u64,
         bytes: u64,
+        note: Option<Bytes>,
         settings: (Clock, Limits, Arc<Refusals>),
     ) -> Self {
         let (clock, limits, counters) = settings;
@@ -282,6 +333,8 @@ impl Outbox {
                 batch,
                 writing: false,
                 wake: Wake::Keep,
+                note,
+                note_due: Due::Never,
                 events,
                 bytes,
                 stopped: false,
@@ -365,6 +418,22 @@ impl Outbox {
         }
     }
 
+    fn note_down(&self, note: Bytes) -> Result<(), Error> {
+        let bytes = note.len();
+        let mut waiting = self.lock();
+        if waiting.stopped {
+            return Err(Error::Stopped);
+        }
+        if bytes > MAX_NOTE_BYTES {
+            return Err(Error::NoteTooLarge { bytes });
+        }
+        waiting.note = Some(note);
+        if waiting.note_due == Due::Never {
+            waiting.note_due = Due::Later;
+        }
+        Ok(())
+    }
+
     async fn room(&self) -> Result<(), Error> {
         self.wait_until(|waiting| {
             waiting.batch.records().len() < MAX_WAITING_RECORDS
@@ -374,7 +443,14 @@ impl Outbox {
     }
 
     async fn written(&self) -> Result<(), Error> {
-        self.wait_until(|waiting| waiting.batch.is_empty() && !waiting.writing).await
+        {
+            let mut waiting = self.lock();
+            if waiting.note_due == Due::Later {
+                waiting.note_due = Due::Now;
+            }
+        }
+        self.said.notify_one();
+        self.wait_until(|waiting| waiting.is_empty() && !waiting.writing).await
     }
 
     async fn wait_until(&self, ready: impl Fn(&Waiting) -> bool) -> Result<(), Error> {
@@ -399,7 +475,7 @@ impl Outbox {
     pub(crate) async fn something(&self) {
         loop {
             let notified = self.said.notified();
-            if !self.lock().batch.is_empty() {
+            if self.lock().is_due() {
                 return;
             }
             notified.await;
@@ -407,12 +483,24 @@ impl Outbox {
     }
 
     /// Takes all that waits.
-    pub(crate) fn take(&self) -> (Batch, Wake) {
+    pub(crate) fn take(&self) -> Words {
         let mut waiting = self.lock();
         let next = Batch::follow(self.task.clone(), self.context.clone(), waiting.batch.to());
         let batch = std::mem::replace(&mut waiting.batch, next);
         waiting.writing = true;
-        (batch, std::mem::take(&mut waiting.wake))
+        let is_due = std::mem::take(&mut waiting.note_due) != Due::Never;
+        let note = waiting.note.clone().filter(|_| is_due);
+        Words { batch, wake: std::mem::take(&mut waiting.wake), note }
+    }
+
+    /// Learns that the note that was taken is not written after all, and a newer one neither.
+    pub(crate) fn keep_note(&self) {
+        self.lock().note_due = Due::Now;
+    }
+
+    /// Returns the newest that the agent has noted.
+    pub(crate) fn note(&self) -> Option<Bytes> {
+        self.lock().note.clone()
     }
 
     /// Says that what was taken is on disk.
@@ -438,7 +526,7 @@ impl Outbox {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().batch.is_empty()
+        self.lock().is_empty()
     }
 
     /// Takes nothing more.

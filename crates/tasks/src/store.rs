@@ -16,6 +16,7 @@ mod write;
 
 use std::{collections::HashMap, pin::Pin, time::Duration};
 
+use bytes::Bytes;
 pub use error::{Error, Source};
 pub use lease::{Claim, Claimed, Epoch, Lease, Reason, Tenure};
 pub use read::{
@@ -24,7 +25,9 @@ pub use read::{
 pub use webhook::{
     DeadLetter, DeadLetterId, Delivery, NewWebhook, Progress, Sealed, Webhook, WebhookRef,
 };
-pub use write::{Append, Appended, Create, Created, Keep, Key, Retention, Swept, Tenancy, Wake};
+pub use write::{
+    Append, Appended, Create, Created, Keep, Key, MAX_NOTE_BYTES, Retention, Swept, Tenancy, Wake,
+};
 
 use crate::{
     log::Seq,
@@ -82,21 +85,23 @@ pub trait Store: Send + Sync + 'static {
 
     /// Opens a task, or finds the one that the same key has opened.
     ///
-    /// One transaction: key, task, log, lease, webhooks and wake-up. It is checked in this
-    /// order: the key ([`Error::KeyReused`]), the identifier, which is unique within the tenant
-    /// ([`Error::Exists`]), the conversation ([`Error::ForeignContext`]), the caller's
-    /// unfinished tasks ([`Error::TooMany`]). What is refused leaves nothing, nor its key.
+    /// One transaction: key, task, log, lease, webhooks, wake-up, note and parent. It is checked
+    /// in this order: the note ([`Error::NoteTooLarge`]), the key ([`Error::KeyReused`]), the
+    /// identifier, which is unique within the tenant ([`Error::Exists`]), the conversation
+    /// ([`Error::ForeignContext`]), the caller's unfinished tasks ([`Error::TooMany`]). What is
+    /// refused leaves nothing, nor its key.
     fn create(&self, create: Create) -> Answer<'_, Created>;
 
     /// Writes a batch behind the log of a task.
     ///
     /// One transaction: epoch and state compared, entries, head, snapshot, lease, key, webhooks
-    /// woken, wake-up. It is checked in this order: the task ([`Error::Gone`]), the key
-    /// ([`Error::KeyReused`]; a repeated request is [`Appended::Repeated`] whatever has become
-    /// of the task), the epoch ([`Error::Fenced`] unless it is the task's, whether or not the
-    /// lease is over), the state ([`Error::StateChanged`]). What is refused leaves the task as
-    /// it was, and the key unused. An empty batch changes only lease, snapshot, webhooks and
-    /// wake-up, and of a task that has ended neither lease nor wake-up.
+    /// woken, wake-up, note. It is checked in this order: the note ([`Error::NoteTooLarge`]), the
+    /// task ([`Error::Gone`]), the key ([`Error::KeyReused`]; a repeated request is
+    /// [`Appended::Repeated`] whatever has become of the task), the epoch ([`Error::Fenced`]
+    /// unless it is the task's, whether or not the lease is over), the state
+    /// ([`Error::StateChanged`]). What is refused leaves the task as it was, and the key unused.
+    /// An empty batch changes only lease, snapshot, webhooks, wake-up and note, and of a task
+    /// that has ended neither lease nor wake-up.
     fn append(&self, append: Append) -> Answer<'_, Appended>;
 
     // Reading.
@@ -121,6 +126,16 @@ pub trait Store: Send + Sync + 'static {
     /// Lists the tasks within a scope by [`order`] of their status, the newest first, equal
     /// ones by descending identifier, byte by byte.
     fn list(&self, scope: &Scope, filter: Filter, page: Page) -> Answer<'_, Listed>;
+
+    /// Reads the newest note of a task, if it has one and is there.
+    fn note(&self, task: TaskRef) -> Answer<'_, Option<Bytes>>;
+
+    /// Reads which task a task was opened for, if it was for one and is there.
+    fn parent(&self, task: TaskRef) -> Answer<'_, Option<TaskId>>;
+
+    /// Finds the tasks within a scope that were opened for a task of the tenant, in the order of
+    /// their opening, whether or not that task is, or is seen.
+    fn children(&self, scope: &Scope, parent: &TaskId, most: usize) -> Answer<'_, Vec<Head>>;
 
     // Leases.
 

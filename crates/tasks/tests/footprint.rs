@@ -15,7 +15,7 @@ use nuncio_tasks::{
     log::Batch,
     memory::MemoryStore,
     scope::{Name, Place},
-    store::{Append, Appended, Create, Created, Head, LEASE, Lease, Store, Tenancy, Wake},
+    store::{Append, Appended, Create, Created, Head, LEASE, Lease, Store, Tenancy},
 };
 
 /// So many that what the process has anyway does not count.
@@ -48,17 +48,9 @@ async fn run(store: &MemoryStore) {
     let status = TaskStatus::new(TaskState::Submitted, now);
     let mut task = Task::new(TaskId::generate(), context.clone(), status);
     task.history.push(Message::user("What is the capital of France?"));
-    let create = Create {
-        place,
-        batch: Batch::open(task, context).expect("a task may begin so"),
-        snapshot: None,
-        lease: Some(Lease { owner: name("one"), lasts: LEASE }),
-        key: None,
-        webhooks: Vec::new(),
-        wake: Wake::Keep,
-        context_is_given: false,
-        most_unfinished: 10,
-    };
+    let batch = Batch::open(task, context).expect("a task may begin so");
+    let lease = Some(Lease { owner: name("one"), lasts: LEASE });
+    let create = Create { lease, ..Create::new(place, batch) };
     let Ok(Created::New(head)) = store.create(create).await else { panic!("it is new") };
 
     let mut batch = follow(&head);
@@ -85,16 +77,7 @@ fn follow(head: &Head) -> Batch {
 }
 
 async fn write(store: &MemoryStore, head: &Head, batch: Batch, tenancy: Tenancy) -> Head {
-    let append = Append {
-        task: head.reference,
-        epoch: Some(head.epoch),
-        batch,
-        snapshot: None,
-        tenancy,
-        key: None,
-        webhooks: Vec::new(),
-        wake: Wake::Keep,
-    };
+    let append = Append { tenancy, ..Append::output(head.reference, head.epoch, batch) };
     match store.append(append).await.expect("it is written") {
         Appended::Done { head, .. } => head,
         Appended::Repeated { .. } => panic!("it has no key"),

@@ -27,6 +27,8 @@ pub mod keys;
 pub mod leases;
 pub mod lists;
 pub mod model;
+pub mod notes;
+pub mod parents;
 pub mod reading;
 pub mod retention;
 pub mod scope;
@@ -180,6 +182,18 @@ macro_rules! contract_tests {
             keys::keys_of_tasks_and_messages_are_the_same_keys
             keys::what_is_refused_leaves_its_key_unused
             keys::a_repeated_request_is_not_counted_as_one_too_many
+            notes::a_note_comes_back_byte_by_byte
+            notes::the_newest_note_is_kept
+            notes::a_note_alone_changes_nothing_else
+            notes::a_note_of_a_refused_batch_is_not_kept
+            notes::a_note_that_is_too_large_is_refused_first
+            notes::a_note_stays_when_the_task_ends
+            notes::notes_at_once_leave_the_one_that_came_last
+            notes::the_note_of_a_task_that_is_not_there_is_none
+            parents::a_task_knows_what_it_was_opened_for
+            parents::children_are_found_in_the_order_of_their_opening
+            parents::foreign_children_are_absent
+            parents::a_repeated_request_changes_no_parent
             scope::foreign_tasks_are_absent
             scope::an_equal_identifier_of_another_tenant_is_another_task
             scope::foreign_dead_letters_are_absent
@@ -263,11 +277,13 @@ macro_rules! contract_tests {
 #[cfg(test)]
 mod tests {
     /// The sources of the checks, by module.
-    const SOURCES: [(&str, &str); 12] = [
+    const SOURCES: [(&str, &str); 14] = [
         ("writing", include_str!("contract/writing.rs")),
         ("leases", include_str!("contract/leases.rs")),
         ("wake_ups", include_str!("contract/wake_ups.rs")),
         ("keys", include_str!("contract/keys.rs")),
+        ("notes", include_str!("contract/notes.rs")),
+        ("parents", include_str!("contract/parents.rs")),
         ("scope", include_str!("contract/scope.rs")),
         ("reading", include_str!("contract/reading.rs")),
         ("lists", include_str!("contract/lists.rs")),

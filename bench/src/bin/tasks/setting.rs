@@ -13,7 +13,7 @@ use nuncio_protocol::{
 use nuncio_tasks::{
     log::{Batch, Folded, Seq},
     scope::{Name, Place},
-    store::{Create, Created, Head, Lease, Store, Wake},
+    store::{Create, Created, Head, Lease, Store},
 };
 
 pub(crate) fn name(text: &str) -> Name {
@@ -72,17 +72,8 @@ fn opened() -> Batch {
 }
 
 fn create(batch: Batch) -> Create {
-    Create {
-        place: place(),
-        batch,
-        snapshot: None,
-        lease: Some(Lease { owner: name("bench"), lasts: std::time::Duration::from_secs(3600) }),
-        key: None,
-        webhooks: Vec::new(),
-        wake: Wake::Keep,
-        context_is_given: false,
-        most_unfinished: u32::MAX,
-    }
+    let lease = Lease { owner: name("bench"), lasts: std::time::Duration::from_secs(3600) };
+    Create { lease: Some(lease), ..Create::new(place(), batch) }
 }
 
 fn fold(batch: &Batch) -> Folded {

@@ -37,11 +37,13 @@ const OVER_COUNT: &str = "SELECT due.key FROM ( \
 const LOCK: &str = "SELECT key FROM tasks WHERE key = ANY($1::bigint[]) \
     ORDER BY key FOR UPDATE SKIP LOCKED";
 
-const BELONGINGS: [&str; 4] = [
+const BELONGINGS: [&str; 6] = [
     "DELETE FROM events WHERE task = ANY($1::bigint[])",
     "DELETE FROM snapshots WHERE task = ANY($1::bigint[])",
     "DELETE FROM webhooks WHERE task = ANY($1::bigint[])",
     "DELETE FROM dead_letters WHERE task = ANY($1::bigint[])",
+    "DELETE FROM notes WHERE task = ANY($1::bigint[])",
+    "DELETE FROM parents WHERE task = ANY($1::bigint[])",
 ];
 
 const DELETE: &str = "WITH gone AS (DELETE FROM tasks WHERE key = ANY($1::bigint[]) \

@@ -312,11 +312,12 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 fn size(job: &Job) -> usize {
-    let (batch, snapshot) = match job {
-        Job::Create(create) => (&create.batch, &create.snapshot),
-        Job::Append(append) => (&append.batch, &append.snapshot),
+    let (batch, snapshot, note) = match job {
+        Job::Create(create) => (&create.batch, &create.snapshot, &create.note),
+        Job::Append(append) => (&append.batch, &append.snapshot, &append.note),
     };
-    batch.bytes() + snapshot.as_ref().map_or(0, nuncio_tasks::log::Snapshot::bytes)
+    let snapshot = snapshot.as_ref().map_or(0, nuncio_tasks::log::Snapshot::bytes);
+    batch.bytes() + snapshot + note.as_ref().map_or(0, bytes::Bytes::len)
 }
 
 #[cfg(test)]

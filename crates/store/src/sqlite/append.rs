@@ -5,6 +5,7 @@ use nuncio_tasks::store::{Append, Appended, Error, Tenancy, Wake, order};
 
 use super::{
     create::{write_entries, write_snapshot},
+    extras,
     fault::Fault,
     keys,
     place::{self, PlaceKey},
@@ -15,6 +16,7 @@ use super::{
 
 pub(super) fn append(writing: Writing<'_>, append: &Append) -> Result<Appended, Fault> {
     let Writing { connection, now } = writing;
+    append.check_note()?;
     let mut stored =
         Stored::by_key(connection, append.task, &now)?.ok_or(Fault::Refused(Error::Gone))?;
     if let Some(key) = &append.key
@@ -40,6 +42,9 @@ pub(super) fn append(writing: Writing<'_>, append: &Append) -> Result<Appended, 
         webhook::wake(writing, append.task)?;
     }
     webhook::put_all(writing, append.task, &append.webhooks, before, head.seq)?;
+    if let Some(note) = &append.note {
+        extras::write_note(connection, append.task, note)?;
+    }
     Ok(Appended::Done { head, taken })
 }
 

@@ -8,6 +8,7 @@ use nuncio_tasks::{
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
+    extras,
     fault::Fault,
     keys,
     place::{self, PlaceKey},
@@ -18,6 +19,7 @@ use super::{
 
 pub(super) fn create(writing: Writing<'_>, create: &Create) -> Result<Created, Fault> {
     let Writing { connection, now } = writing;
+    create.check_note()?;
     let place = place::intern(connection, &create.place)?;
     if let Some(key) = &create.key
         && let Some(used) = keys::find(connection, place.place, key)?
@@ -36,6 +38,12 @@ pub(super) fn create(writing: Writing<'_>, create: &Create) -> Result<Created, F
         keys::insert(writing, place.place, key, &head, Seq(1))?;
     }
     webhook::put_all(writing, head.reference, &create.webhooks, Seq::START, head.seq)?;
+    if let Some(note) = &create.note {
+        extras::write_note(connection, head.reference, note)?;
+    }
+    if let Some(parent) = &create.parent {
+        extras::write_parent(connection, head.reference, place.tenant, parent)?;
+    }
     Ok(Created::New(head))
 }
 

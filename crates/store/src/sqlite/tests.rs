@@ -8,7 +8,6 @@ use nuncio_protocol::{
 use nuncio_tasks::{
     log::Batch,
     scope::{Name, Place},
-    store::Wake,
 };
 
 use super::*;
@@ -23,17 +22,7 @@ fn opening(text: &str) -> Create {
     let status = TaskStatus::new(TaskState::Submitted, Timestamp::now());
     let mut task = Task::new(TaskId::generate(), context.clone(), status);
     task.history.push(Message::user(text));
-    Create {
-        place: place(),
-        batch: Batch::open(task, context).expect("a task may begin so"),
-        snapshot: None,
-        lease: None,
-        key: None,
-        webhooks: Vec::new(),
-        wake: Wake::Keep,
-        context_is_given: false,
-        most_unfinished: u32::MAX,
-    }
+    Create::new(place(), Batch::open(task, context).expect("a task may begin so"))
 }
 
 /// Allows the database so many pages.

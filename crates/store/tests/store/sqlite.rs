@@ -16,7 +16,7 @@ use nuncio_tasks::{
     scope::{Name, Place, Scope},
     store::{
         Append, Appended, Claim, Create, Created, Error, Filter, Head, LEASE, Lease, Limit, Page,
-        Position, Reason, Store, Tenancy, Tenure, Wake, Want, order,
+        Position, Reason, Store, Tenure, Want, order,
     },
 };
 
@@ -41,17 +41,8 @@ fn opening() -> Create {
     let status = TaskStatus::new(TaskState::Working, Timestamp::now());
     let mut task = Task::new(TaskId::generate(), context.clone(), status);
     task.history.push(Message::user("hello"));
-    Create {
-        place: ann(),
-        batch: Batch::open(task, context).expect("a task may begin so"),
-        snapshot: None,
-        lease: Some(lease("one")),
-        key: None,
-        webhooks: Vec::new(),
-        wake: Wake::Keep,
-        context_is_given: false,
-        most_unfinished: u32::MAX,
-    }
+    let batch = Batch::open(task, context).expect("a task may begin so");
+    Create { lease: Some(lease("one")), ..Create::new(ann(), batch) }
 }
 
 async fn create(store: &SqliteStore) -> Head {
@@ -66,16 +57,7 @@ fn progress(head: &Head, text: &str) -> Append {
     batch
         .status(TaskState::Working, Some(Message::agent(text)), Timestamp::now())
         .expect("working follows working");
-    Append {
-        task: head.reference,
-        epoch: Some(head.epoch),
-        batch,
-        snapshot: None,
-        tenancy: Tenancy::Keep,
-        key: None,
-        webhooks: Vec::new(),
-        wake: Wake::Keep,
-    }
+    Append::output(head.reference, head.epoch, batch)
 }
 
 async fn append(store: &SqliteStore, head: &Head, text: &str) -> Head {

@@ -230,6 +230,7 @@ impl Engine {
             webhooks,
             context_is_given,
             id_is_given: call.new_task.is_some(),
+            parent: call.parent.clone(),
         };
         let (tell, told) = oneshot::channel();
         Run::open(Arc::clone(self), task, message, opening, occasion)?.spawn(tell);
@@ -327,8 +328,10 @@ impl Engine {
         let Some(loaded) = self.store.load(&scope, &head.id, Want::ALL).await? else {
             return Err(Error::task_not_found(&head.id));
         };
+        // Whoever had the task before can no longer write one.
+        let note = self.store.note(head.reference).await?;
         let folded = loaded.fold()?;
-        Run::go_on(Arc::clone(self), loaded.head, folded, live, occasion)?.spawn_taken();
+        Run::go_on(Arc::clone(self), loaded.head, folded, note, live, occasion)?.spawn_taken();
         Ok(())
     }
 

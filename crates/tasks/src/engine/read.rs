@@ -105,6 +105,24 @@ impl Tasks {
         Ok(rest.with_tasks(&tasks?))
     }
 
+    /// Returns the task that one within a scope was opened for, if it was for one.
+    pub async fn parent(&self, scope: &Scope, id: &TaskId) -> Result<Option<TaskId>, Error> {
+        let head = self.0.store.find(scope, id).await?;
+        let head = head.ok_or_else(|| Error::task_not_found(id))?;
+        Ok(self.0.store.parent(head.reference).await?)
+    }
+
+    /// Returns the tasks within a scope that were opened for another, in the order of their
+    /// opening. There may be some when that one is gone, or is not seen itself.
+    pub async fn children(
+        &self,
+        scope: &Scope,
+        id: &TaskId,
+        most: usize,
+    ) -> Result<Vec<Head>, Error> {
+        Ok(self.0.store.children(scope, id, most).await?)
+    }
+
     /// Follows a task: first the task as it is now, then what happens to it. A returning reader
     /// gets the task as of the last event it has seen, and everything behind that, also if the
     /// task has ended.

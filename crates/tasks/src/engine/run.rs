@@ -9,10 +9,11 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use nuncio_protocol::{
     error::{Error, ErrorKind},
-    ids::ContextId,
+    ids::{ContextId, TaskId},
     message::{Message, Role},
     state::TaskState,
     task::Task,
@@ -31,11 +32,11 @@ use crate::{
     agent::{AnyAgent, Asked, Cancel, Cause, Failure, Inbox, Turn},
     live::Live,
     log::{Batch, Entry, Folded, Kind, Seq},
-    output::{Outbox, Output},
+    output::{Outbox, Output, Words},
     scope::{Place, Scope},
     store::{
         self, Append, Appended, Create, Created, Epoch, Head, Key, NewWebhook, Tenancy, Tenure,
-        Wake, Want,
+        Want,
     },
 };
 
@@ -55,6 +56,7 @@ pub(super) struct Opening {
     pub(super) context_is_given: bool,
     /// Whether the identifier is one that a task may have already.
     pub(super) id_is_given: bool,
+    pub(super) parent: Option<TaskId>,
 }
 
 /// The work of this process on one task.
@@ -131,7 +133,7 @@ impl Run {
             .map_err(|refused| Error::new(ErrorKind::Internal, refused.to_string()))?;
         let place = opening.place.clone();
         let bytes = batch.bytes() as u64;
-        let outbox = Outbox::new(batch, 1, bytes, engine.output_settings());
+        let outbox = Outbox::new(batch, 1, bytes, None, engine.output_settings());
         let mut run = Self::new(engine, agent, place, message, occasion, outbox, folded);
         run.opening = Some(opening);
         Ok(run)
@@ -142,6 +144,7 @@ impl Run {
         engine: Arc<Engine>,
         head: Head,
         folded: Folded,
+        note: Option<Bytes>,
         live: Arc<Live>,
         occasion: Occasion,
     ) -> Result<Self, Error> {
@@ -149,7 +152,7 @@ impl Run {
         let said = folded.task.history.iter().rev().find(|message| message.role == Role::User);
         let message = said.cloned().unwrap_or_else(|| Message::user(""));
         let batch = Batch::follow(head.id.clone(), head.context.clone(), folded.task.status.state);
-        let outbox = Outbox::new(batch, head.seq.0, head.bytes, engine.output_settings());
+        let outbox = Outbox::new(batch, head.seq.0, head.bytes, note, engine.output_settings());
         let place = head.place.clone();
         let mut run = Self::new(engine, agent, place, message, occasion, outbox, folded);
         run.own(head, live);
@@ -236,6 +239,7 @@ impl Run {
             cause: self.cause,
             place: self.place.clone(),
             asked: std::mem::take(&mut self.asked),
+            note: self.outbox.note(),
             inbox: Arc::clone(&self.inbox),
             cancel: Arc::clone(&self.cancel),
         };
@@ -377,12 +381,12 @@ impl Run {
     /// Writes what waits; with `last` also what becomes of the lease. Tries until the store
     /// takes it, or the lease is lost.
     async fn write(&mut self, last: bool, tell: &mut Tell) -> Step {
-        let (mut batch, wake) = self.outbox.take();
+        let mut words = self.outbox.take();
         let mut delay = FIRST_RETRY;
         let step = loop {
             let result = match self.opening.take() {
-                Some(opening) => self.create(opening, &batch, wake, last, tell).await,
-                None => self.append(&batch, wake, last).await,
+                Some(opening) => self.create(opening, &words, last, tell).await,
+                None => self.append(&words, last).await,
             };
             match result {
                 Ok(step) => break step,
@@ -396,14 +400,20 @@ impl Run {
                 Err(store::Error::StateChanged { .. }) => {
                     // Somebody spoke to the task, or ended it, in the meantime.
                     match self.reload().await.and_then(|()| {
-                        batch.rebase(self.folded.task.status.state).map_err(|_| store::Error::Gone)
+                        words
+                            .batch
+                            .rebase(self.folded.task.status.state)
+                            .map_err(|_| store::Error::Gone)
                     }) {
                         Ok(rebased) => {
                             self.outbox.rebase(rebased.to());
                             if last && rebased.is_empty() && !rebased.to().is_interrupted() {
+                                if words.note.is_some() {
+                                    self.outbox.keep_note();
+                                }
                                 break Step::Answered;
                             }
-                            batch = rebased;
+                            words.batch = rebased;
                         }
                         Err(error) if error.is_temporary() => {}
                         Err(_) => break Step::Stop,
@@ -423,11 +433,11 @@ impl Run {
     async fn create(
         &mut self,
         opening: Opening,
-        batch: &Batch,
-        wake: Wake,
+        words: &Words,
         last: bool,
         tell: &mut Tell,
     ) -> Result<Step, store::Error> {
+        let batch = &words.batch;
         // The first record is the task, which is folded already.
         for record in batch.records().iter().skip(1) {
             self.folded.apply(record)?;
@@ -441,9 +451,11 @@ impl Run {
             lease: (!settles).then(|| self.engine.lease()),
             key: opening.key,
             webhooks: opening.webhooks,
-            wake,
+            wake: words.wake,
             context_is_given: opening.context_is_given,
             most_unfinished: self.engine.settings.unfinished_tasks,
+            note: words.note.clone(),
+            parent: opening.parent,
         };
         let opened = match self.engine.store.create(create).await {
             Ok(Created::New(head)) => {
@@ -468,12 +480,8 @@ impl Run {
         Ok(step)
     }
 
-    async fn append(
-        &mut self,
-        batch: &Batch,
-        wake: Wake,
-        last: bool,
-    ) -> Result<Step, store::Error> {
+    async fn append(&mut self, words: &Words, last: bool) -> Result<Step, store::Error> {
+        let batch = &words.batch;
         let Some(Owned { head, live }) = &self.owned else { return Ok(Step::Stop) };
         if head.state.is_terminal() {
             return Ok(Step::Stop);
@@ -495,7 +503,8 @@ impl Run {
         let append = Append {
             snapshot: snapshot.clone(),
             tenancy: if last { Tenancy::End } else { Tenancy::Keep },
-            wake,
+            wake: words.wake,
+            note: words.note.clone(),
             ..Append::output(task, epoch, batch.clone())
         };
         let after = match self.engine.store.append(append).await {

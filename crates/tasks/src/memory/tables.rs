@@ -9,6 +9,7 @@ use nuncio_protocol::{
 use tokio::time::Instant;
 
 use super::{
+    extras::Extras,
     kept::{Hold, Kept, Log, Open, later},
     keys::{self, Keys},
     needs::Needs,
@@ -30,6 +31,7 @@ pub(super) struct Tables {
     pub keys: Keys,
     pub needs: Needs,
     pub outbox: Outbox,
+    pub extras: Extras,
     /// How many tasks there have ever been: handles are never used again.
     opened: i64,
 }
@@ -57,13 +59,15 @@ impl Tables {
         create: Create,
         now: Instant,
     ) -> Result<(Created, Option<Unpacked>), Error> {
+        create.check_note()?;
         if let Some(used) = keys::find(&self.places, &create.place, create.key.as_ref())? {
             let head = self.tasks.get(&used.reference).map(|kept| kept.head(used.reference, now));
             return Ok((Created::Repeated(head), None));
         }
         self.check(&create)?;
 
-        let Create { place, batch, snapshot, lease, key, webhooks, wake, .. } = create;
+        let Create { place, batch, snapshot, lease, key, webhooks, wake, note, parent, .. } =
+            create;
         self.opened += 1;
         let task = TaskRef(self.opened);
         let place = self.places.share(&place);
@@ -97,6 +101,8 @@ impl Tables {
             self.outbox.put(task, &kept.id, webhook, Seq::START, now);
         }
         self.outbox.reach(task, kept.seq);
+        self.extras.set_note(task, note);
+        self.extras.set_parent(task, &place.tenant, parent);
         self.needs.change(&place.agent, task, None, kept.need());
         let head = kept.head(task, now);
         self.tasks.insert(task, Box::new(kept));
@@ -129,7 +135,8 @@ impl Tables {
         append: Append,
         now: Instant,
     ) -> Result<(Appended, Option<Unpacked>), Error> {
-        let Append { task, epoch, batch, snapshot, tenancy, key, webhooks, wake } = append;
+        append.check_note()?;
+        let Append { task, epoch, batch, snapshot, tenancy, key, webhooks, wake, note } = append;
         let kept = self.tasks.get_mut(&task).ok_or(Error::Gone)?;
         if let Some(used) = keys::find(&self.places, &kept.place, key.as_ref())? {
             let repeated = Appended::Repeated { task: used.task.clone(), seq: used.seq };
@@ -173,6 +180,7 @@ impl Tables {
             self.outbox.put(task, &kept.id, webhook, start, now);
         }
         self.outbox.reach(task, kept.seq);
+        self.extras.set_note(task, note);
         let head = kept.head(task, now);
         let ends = is_terminal && !from.is_terminal();
         let unpacked = ends.then(|| self.end(task, now)).flatten();
@@ -201,6 +209,7 @@ impl Tables {
         let kept = *self.tasks.remove(&task)?;
         self.needs.change(&kept.place.agent, task, kept.need(), None);
         self.outbox.remove(task);
+        self.extras.remove(task, &kept.place.tenant);
         self.places.unshelve(&kept);
         self.places.tenant_mut(&kept.place.tenant).ids.remove(&kept.id);
         self.places.leave(&kept.place);

@@ -1,6 +1,6 @@
 use nuncio_protocol::{ids::TaskId, state::TaskState};
 
-use super::Epoch;
+use super::{Epoch, MAX_NOTE_BYTES};
 use crate::log::SpoiltLog;
 
 /// Why a store did not do what it was asked for.
@@ -42,6 +42,12 @@ pub enum Error {
         what: &'static str,
         /// The limit.
         limit: u32,
+    },
+    /// The note is larger than [`MAX_NOTE_BYTES`].
+    #[error("the note has {bytes} bytes, at most {MAX_NOTE_BYTES} are allowed")]
+    NoteTooLarge {
+        /// Its size.
+        bytes: usize,
     },
     /// The disk is full. Reading goes on; writing can be tried again later.
     #[error("the disk is full")]

@@ -1,12 +1,16 @@
 use std::{collections::BTreeMap, time::Duration};
 
+use bytes::Bytes;
 use nuncio_protocol::{ids::TaskId, state::TaskState};
 
-use super::{Epoch, Head, Lease, NewWebhook, TaskRef};
+use super::{Epoch, Error, Head, Lease, NewWebhook, TaskRef};
 use crate::{
     log::{Batch, Seq, Snapshot},
     scope::Place,
 };
+
+/// The largest note, in bytes.
+pub const MAX_NOTE_BYTES: usize = 64 << 10;
 
 /// A task to be opened.
 #[derive(Clone, Debug)]
@@ -32,6 +36,34 @@ pub struct Create {
     /// How many unfinished tasks the caller may have in this tenant, this one included unless
     /// it is opened and ended at once. Tasks opened at the same time may not count each other.
     pub most_unfinished: u32,
+    /// What the agent keeps for itself: at most [`MAX_NOTE_BYTES`], never shown to a caller.
+    pub note: Option<Bytes>,
+    /// The task of the same tenant that it is opened for. Nobody checks that it is there.
+    pub parent: Option<TaskId>,
+}
+
+impl Create {
+    /// Opens a task of nobody's, without limits and without anything else.
+    pub fn new(place: Place, batch: Batch) -> Self {
+        Self {
+            place,
+            batch,
+            snapshot: None,
+            lease: None,
+            key: None,
+            webhooks: Vec::new(),
+            wake: Wake::Keep,
+            context_is_given: false,
+            most_unfinished: u32::MAX,
+            note: None,
+            parent: None,
+        }
+    }
+
+    /// Refuses a note that is too large: what every store does first.
+    pub fn check_note(&self) -> Result<(), Error> {
+        check_note(self.note.as_ref())
+    }
 }
 
 /// What came of a [`Create`].
@@ -76,6 +108,9 @@ pub struct Append {
     pub webhooks: Vec<NewWebhook>,
     /// When to wake the task.
     pub wake: Wake,
+    /// What the agent keeps for itself, in place of an earlier note: at most
+    /// [`MAX_NOTE_BYTES`]. Without, the note stays as it is.
+    pub note: Option<Bytes>,
 }
 
 impl Append {
@@ -90,12 +125,25 @@ impl Append {
             key: None,
             webhooks: Vec::new(),
             wake: Wake::Keep,
+            note: None,
         }
     }
 
     /// Writes a batch as the owner of that epoch, and nothing else.
     pub fn output(task: TaskRef, epoch: Epoch, batch: Batch) -> Self {
         Self { epoch: Some(epoch), ..Self::signal(task, batch) }
+    }
+
+    /// Refuses a note that is too large: what every store does first.
+    pub fn check_note(&self) -> Result<(), Error> {
+        check_note(self.note.as_ref())
+    }
+}
+
+fn check_note(note: Option<&Bytes>) -> Result<(), Error> {
+    match note.map(Bytes::len) {
+        Some(bytes) if bytes > MAX_NOTE_BYTES => Err(Error::NoteTooLarge { bytes }),
+        _ => Ok(()),
     }
 }
 

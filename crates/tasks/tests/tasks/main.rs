@@ -4,4 +4,6 @@ mod contract;
 mod engine;
 mod gateway;
 mod model;
+mod notes;
+mod parents;
 mod push;

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use nuncio_protocol::state::TaskState;
+use nuncio_protocol::{ids::TaskId, state::TaskState};
 use nuncio_tasks::{
     log::Seq,
     store::{
@@ -23,12 +23,14 @@ use super::{
     },
 };
 
-/// Tasks, logs, snapshots, keys, webhooks and lists.
+/// Tasks, logs, snapshots, keys, webhooks, notes, parents and lists.
 pub async fn everything_is_there_after_opening_again(mut fixture: Fixture) {
     let store = fixture.store();
     let keyed = || Create {
         key: Some(key("task", 1)),
         webhooks: vec![webhook("a")],
+        note: Some("noted".into()),
+        parent: Some(TaskId::parse("root").expect("an identifier")),
         ..opening_in(&ann(), context("chat"), TaskState::Working, moment(0))
     };
     let live = new(store, keyed()).await;
@@ -53,6 +55,11 @@ pub async fn everything_is_there_after_opening_again(mut fixture: Fixture) {
     for (image, head) in images.into_iter().zip([&live, &done]) {
         assert_eq!(Image::of(store, head).await.without_lease(), image);
     }
+    let note = store.note(live.reference).await.expect("read");
+    assert_eq!(note.as_deref(), Some(&b"noted"[..]));
+    let parent = store.parent(live.reference).await.expect("read").expect("there is one");
+    let children = store.children(&acme(), &parent, 10).await.expect("read");
+    assert_eq!((parent.as_str(), &children[..]), ("root", &[reread(store, &live).await][..]));
     match store.create(keyed()).await.expect("answered") {
         Created::Repeated(Some(head)) => assert_eq!(head.id, live.id),
         other => panic!("expected a repeated request, found {other:?}"),

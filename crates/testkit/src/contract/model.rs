@@ -23,7 +23,7 @@ use proptest::test_runner::{Config, TestRunner};
 use tokio::runtime::Runtime;
 
 use self::{
-    expected::{Hold, Lookup, Model, Outcome, is_legal},
+    expected::{Hold, Known, Lookup, Model, Outcome, is_legal},
     step::{Change, Guess, Opening, Step, Write},
 };
 use super::{
@@ -77,12 +77,17 @@ impl Run<'_> {
     }
 
     async fn create(&mut self, opening: Opening) {
-        let Opening { by_bob, state, is_leased, has_wake_up, key: named } = opening;
+        let Opening { by_bob, state, is_leased, has_wake_up, key: named, note, parent } = opening;
+        let parent = parent.filter(|_| !self.model.tasks.is_empty());
+        let parent =
+            parent.map(|parent| self.model.tasks[parent % self.model.tasks.len()].head.id.clone());
         let place = if by_bob { bob() } else { ann() };
         let create = Create {
             lease: is_leased.then(|| lease("one")),
             wake: if has_wake_up { Wake::After(Duration::ZERO) } else { Wake::Keep },
             key: named.map(|(text, request)| key(&text.to_string(), request)),
+            note: note.map(bytes_of),
+            parent: parent.clone(),
             ..opening_as(&place, state, moment(self.now))
         };
         let batch = create.batch.clone();
@@ -105,6 +110,8 @@ impl Run<'_> {
                 self.model.keep_key(&place, named, self.model.tasks.len(), Seq(1));
                 let hold = if is_leased { Hold::Held } else { Hold::Free };
                 self.model.open(head, &batch, hold, has_wake_up);
+                let known = self.model.tasks.last_mut().expect("it was opened just now");
+                (known.note, known.parent) = (note, parent);
             }
             (Lookup::Repeated { task, .. }, Ok(Created::Repeated(head))) => {
                 let known = &self.model.tasks[task];
@@ -144,6 +151,7 @@ impl Run<'_> {
                 Some(true) => Wake::After(Duration::ZERO),
                 Some(false) => Wake::Never,
             },
+            note: write.note.map(bytes_of),
             batch: batch.clone(),
         };
         let appended = self.store.append(append).await;
@@ -218,6 +226,7 @@ impl Run<'_> {
     async fn compare_everything(&self) {
         for known in &self.model.tasks {
             let entries = log(self.store, known.head.reference).await;
+            self.compare_extras(known).await;
             if known.is_gone {
                 assert!(entries.is_empty());
                 continue;
@@ -234,6 +243,20 @@ impl Run<'_> {
         for state in TaskState::ALL {
             self.compare_list(*state).await;
         }
+    }
+
+    /// Compares what only some tasks have, and what was opened for a task, gone or not.
+    async fn compare_extras(&self, known: &Known) {
+        let task = known.head.reference;
+        let note = known.note.map(bytes_of).filter(|_| !known.is_gone);
+        assert_eq!(self.store.note(task).await.expect("read"), note);
+        let parent = known.parent.as_ref().filter(|_| !known.is_gone);
+        assert_eq!(self.store.parent(task).await.expect("read").as_ref(), parent);
+        let there = self.model.tasks.iter().filter(|other| !other.is_gone);
+        let children = there.filter(|other| other.parent.as_ref() == Some(&known.head.id));
+        let expected: Vec<&Head> = children.map(|child| &child.head).collect();
+        let found = self.store.children(&acme(), &known.head.id, 100).await.expect("read");
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected);
     }
 
     /// Compares the tasks of a state, or all if it is unspecified.
@@ -288,6 +311,11 @@ fn build(head: &Head, changes: &[Change], now: i64) -> Batch {
         assert_eq!(batch.to(), state);
     }
     batch
+}
+
+/// A note of its own for every number.
+fn bytes_of(note: u8) -> Bytes {
+    Bytes::from(vec![note; usize::from(note)])
 }
 
 fn unreadable(seq: Seq) -> Snapshot {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use nuncio_protocol::{
+    ids::TaskId,
     state::TaskState,
     task::{Task, TaskStatus},
 };
@@ -17,6 +18,7 @@ use nuncio_tasks::{
 
 use super::{
     Fixture,
+    parents::child_of,
     story::{
         Image, LONG, SHORT, TERMINAL, UNFINISHED, acme, ann, append, artifact, bob, end, ended,
         eventually, exists, folded, input, key, lease, log, moment, new, opening, opening_as,
@@ -143,12 +145,16 @@ pub async fn a_sweep_removes_no_more_than_asked_for(fixture: Fixture) {
 /// The key still tells that the request was heard.
 pub async fn all_that_belongs_to_a_task_goes_with_it_but_its_key(fixture: Fixture) {
     let store = fixture.store();
+    let parent = TaskId::generate();
     let create = || Create {
         key: Some(key("task", 1)),
         webhooks: vec![webhook("a"), webhook("b")],
+        note: Some("noted".into()),
+        parent: Some(parent.clone()),
         ..owned(&ann())
     };
     let head = new(store, create()).await;
+    let child = new(store, child_of(owned(&ann()), &head.id)).await;
     let message =
         |head: &Head| Append { key: Some(key("message", 1)), ..signal(head, input(head, "more")) };
     let head = write(store, message(&head)).await;
@@ -170,7 +176,13 @@ pub async fn all_that_belongs_to_a_task_goes_with_it_but_its_key(fixture: Fixtur
     let page = Page { after: None, size: 10, history: false, artifacts: false };
     let filter = Filter { context: Some(head.context.clone()), ..Filter::default() };
     assert_eq!(store.list(&acme(), filter, page.clone()).await.expect("listed").total, 0);
-    assert_eq!(store.list(&acme(), Filter::default(), page).await.expect("listed").total, 1);
+    assert_eq!(store.list(&acme(), Filter::default(), page).await.expect("listed").total, 2);
+    assert_eq!(store.note(head.reference).await.expect("read"), None);
+    assert_eq!(store.parent(head.reference).await.expect("read"), None);
+    assert_eq!(store.children(&acme(), &parent, 10).await.expect("read"), []);
+    let orphans = store.children(&acme(), &head.id, 10).await.expect("read");
+    assert_eq!(orphans, std::slice::from_ref(&child), "it was opened for what is gone");
+    assert_eq!(store.parent(child.reference).await.expect("read").as_ref(), Some(&head.id));
 
     let late = append(&bystander, progress(&bystander, "late"));
     let late = Append { task: head.reference, ..late };
@@ -189,6 +201,8 @@ pub async fn all_that_belongs_to_a_task_goes_with_it_but_its_key(fixture: Fixtur
     let namesake = new(store, opening_of(&bob(), namesake, head.context.clone())).await;
     assert_ne!(namesake.reference, head.reference, "handles are never used again");
     assert!(store.webhooks(namesake.reference).await.expect("read").is_empty());
+    assert_eq!(store.note(namesake.reference).await.expect("read"), None);
+    assert_eq!(store.parent(namesake.reference).await.expect("read"), None);
 
     match store.create(create()).await.expect("answered") {
         Created::Repeated(None) => {}

@@ -16,7 +16,7 @@ use nuncio_tasks::{
     scope::{Name, Place, Scope},
     store::{
         Append, Appended, Claim, Create, Created, Epoch, Error, Head, Key, Lease, Limit,
-        NewWebhook, Sealed, Store, TaskRef, Tenancy, Tenure, Wake, Want,
+        NewWebhook, Sealed, Store, TaskRef, Tenure, Want,
     },
 };
 use tokio::time::Instant;
@@ -112,17 +112,8 @@ pub(super) fn opening_in(
 
 /// The given task.
 pub(super) fn opening_of(place: &Place, task: Task, context: ContextId) -> Create {
-    Create {
-        place: place.clone(),
-        batch: Batch::open(task, context).expect("a task may begin in any state"),
-        snapshot: None,
-        lease: None,
-        key: None,
-        webhooks: Vec::new(),
-        wake: Wake::Keep,
-        context_is_given: false,
-        most_unfinished: 1_000,
-    }
+    let batch = Batch::open(task, context).expect("a task may begin in any state");
+    Create::new(place.clone(), batch)
 }
 
 /// A working task with an owner.
@@ -194,16 +185,7 @@ fn next_moment(head: &Head) -> Timestamp {
 
 /// A batch of the owner, which changes nothing else.
 pub(super) fn append(head: &Head, batch: Batch) -> Append {
-    Append {
-        task: head.reference,
-        epoch: Some(head.epoch),
-        batch,
-        snapshot: None,
-        tenancy: Tenancy::Keep,
-        key: None,
-        webhooks: Vec::new(),
-        wake: Wake::Keep,
-    }
+    Append::output(head.reference, head.epoch, batch)
 }
 
 /// A batch of anybody.

@@ -77,6 +77,7 @@ impl From<Error> for Refusal {
 
 impl<'j> Desk<'j> {
     fn create(&mut self, number: usize, create: &'j Create) -> Result<Done, Refusal> {
+        create.check_note()?;
         let batch = &create.batch;
         let missing = || Error::Spoilt("a place has no number".to_owned());
         let place = *self.survey.places.get(&create.place).ok_or_else(missing)?;
@@ -126,6 +127,10 @@ impl<'j> Desk<'j> {
             owned: lease.is_some(),
         };
         self.write(key, Seq::START, batch, texts, create.key.as_ref(), place, &create.webhooks);
+        self.plan.notes.extend(create.note.as_ref().map(|note| (key, &note[..])));
+        if let Some(parent) = &create.parent {
+            self.plan.parents.push(key, place.tenant, parent);
+        }
         self.plan.count(place, None, Some(head.state));
         let tenancy = lease.cloned().map_or(Tenancy::Keep, Tenancy::Take);
         self.plan.new.push(NewTask {
@@ -138,6 +143,7 @@ impl<'j> Desk<'j> {
     }
 
     fn append(&mut self, number: usize, append: &'j Append) -> Result<Done, Refusal> {
+        append.check_note()?;
         let batch = &append.batch;
         let task = append.task.0;
         let Some(locked) = self.survey.tasks.get(&task) else { return Err(Error::Gone.into()) };
@@ -177,6 +183,7 @@ impl<'j> Desk<'j> {
             self.plan.count(place, Some(from), Some(head.state));
         }
         self.write(task, before, batch, texts, append.key.as_ref(), place, &append.webhooks);
+        self.plan.notes.extend(append.note.as_ref().map(|note| (task, &note[..])));
         Ok(Done::Appended(Appended::Done { head, taken: is_taken }))
     }
 

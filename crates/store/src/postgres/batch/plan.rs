@@ -15,7 +15,9 @@ use tokio_postgres::{Statement, types::ToSql};
 use super::lease::Change;
 use crate::postgres::{connection::Connection, error::Failure, place::PlaceKey, row::state_number};
 
-use columns::{CountColumns, Events, Keys, SnapshotColumns, TaskColumns, WebhookColumns};
+use columns::{
+    CountColumns, Events, Keys, NoteColumns, Parents, SnapshotColumns, TaskColumns, WebhookColumns,
+};
 
 /// Everything that the jobs of a batch write.
 #[derive(Default)]
@@ -25,6 +27,8 @@ pub(super) struct Plan<'j> {
     pub(super) events: Events<'j>,
     pub(super) snapshots: BTreeMap<i64, (Seq, [&'j str; 3])>,
     pub(super) keys: Keys<'j>,
+    pub(super) notes: BTreeMap<i64, &'j [u8]>,
+    pub(super) parents: Parents<'j>,
     /// With their task, and the last event that each is not to get.
     pub(super) webhooks: Vec<(i64, &'j NewWebhook, Seq)>,
     /// Tasks whose webhooks have something to send.
@@ -106,6 +110,13 @@ const KEYS: &str = "INSERT INTO keys (place, digest, request, task, task_id, seq
     FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::bigint[], $5::text[], $6::bigint[]) \
         u (place, text, request, task, task_id, seq) ORDER BY 1, 2";
 
+const NOTES: &str = "INSERT INTO notes (task, note) \
+    SELECT * FROM unnest($1::bigint[], $2::bytea[]) \
+    ON CONFLICT (task) DO UPDATE SET note = excluded.note";
+
+const PARENTS: &str = "INSERT INTO parents (task, tenant, parent) \
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[])";
+
 /// Behind the tasks: whether there is something to send depends on how far they are now.
 const WEBHOOKS: &str = "INSERT INTO webhooks (task, id, url, secrets, major, minor, sent, due_at) \
     SELECT u.task, u.id, u.url, u.secrets, u.major, u.minor, u.sent, \
@@ -133,13 +144,24 @@ const COUNTS: &str = "INSERT INTO counts (tenant, place, state, writer, tasks) \
     ON CONFLICT (tenant, place, state, writer) DO UPDATE SET tasks = counts.tasks + excluded.tasks";
 
 /// The statements of a plan, prepared, so that all of them are sent at once and in order.
-pub(super) struct Statements([Statement; 9]);
+pub(super) struct Statements([Statement; 11]);
 
 impl Statements {
     pub(super) async fn prepare(connection: &Connection) -> Result<Self, Failure> {
         let client = connection.client();
-        let all =
-            [INSERT_TASKS, UPDATE_TASKS, EVENTS, SNAPSHOTS, KEYS, WEBHOOKS, RECOUNT, WAKE, COUNTS];
+        let all = [
+            INSERT_TASKS,
+            UPDATE_TASKS,
+            EVENTS,
+            SNAPSHOTS,
+            KEYS,
+            NOTES,
+            PARENTS,
+            WEBHOOKS,
+            RECOUNT,
+            WAKE,
+            COUNTS,
+        ];
         let mut prepared = Vec::with_capacity(all.len());
         for statement in join_all(all.map(|sql| client.prepare(sql))).await {
             prepared.push(statement?);
@@ -184,17 +206,20 @@ impl Plan<'_> {
         let new = TaskColumns::of_new(&self.new);
         let changed = TaskColumns::of_changed(&self.changed);
         let snapshots = SnapshotColumns::of(&self.snapshots);
+        let notes = NoteColumns::of(&self.notes);
         let webhooks = WebhookColumns::of(&self.webhooks);
         let counts = CountColumns::of(&self.counts);
         let woken: Vec<i64> = self.woken.iter().copied().collect();
-        let (events, keys) = (&self.events, &self.keys);
+        let (events, keys, parents) = (&self.events, &self.keys, &self.parents);
         // Each with the number of its rows.
-        let parameters: [(usize, Vec<&(dyn ToSql + Sync)>); 9] = [
+        let parameters: [(usize, Vec<&(dyn ToSql + Sync)>); 11] = [
             (self.new.len(), new.to_insert()),
             (self.changed.len(), changed.to_update()),
             (events.tasks.len(), events.parameters()),
             (self.snapshots.len(), snapshots.parameters()),
             (keys.tasks.len(), keys.parameters()),
+            (self.notes.len(), notes.parameters()),
+            (parents.tasks.len(), parents.parameters()),
             (self.webhooks.len(), webhooks.parameters()),
             (self.webhooks.len(), vec![&webhooks.tasks]),
             (woken.len(), vec![&woken]),

@@ -13,9 +13,7 @@ use nuncio_store::postgres::{Options, PostgresStore};
 use nuncio_tasks::{
     log::{Batch, Entry, Seq},
     scope::{Name, Place},
-    store::{
-        Append, Appended, Create, Created, Error, Head, Lease, Limit, Store, TaskRef, Tenancy, Wake,
-    },
+    store::{Append, Appended, Create, Created, Error, Head, Lease, Limit, Store, TaskRef},
 };
 
 /// How long a test waits for what must come.
@@ -47,17 +45,8 @@ pub(crate) fn opening_of(place: Place, id: TaskId, context: ContextId) -> Create
     let status = TaskStatus::new(TaskState::Working, Timestamp::now());
     let mut task = Task::new(id, context.clone(), status);
     task.history.push(Message::user("hello"));
-    Create {
-        place,
-        batch: Batch::open(task, context).expect("a task may begin in any state"),
-        snapshot: None,
-        lease: Some(lease("one")),
-        key: None,
-        webhooks: Vec::new(),
-        wake: Wake::Keep,
-        context_is_given: false,
-        most_unfinished: 10_000,
-    }
+    let batch = Batch::open(task, context).expect("a task may begin in any state");
+    Create { lease: Some(lease("one")), ..Create::new(place, batch) }
 }
 
 pub(crate) async fn new(store: &dyn Store) -> Head {
@@ -71,16 +60,7 @@ pub(crate) async fn new(store: &dyn Store) -> Head {
 pub(crate) fn input(head: &Head, text: &str) -> Append {
     let mut batch = Batch::follow(head.id.clone(), head.context.clone(), TaskState::Working);
     batch.input(Message::user(text), Timestamp::now()).expect("a working task takes messages");
-    Append {
-        task: head.reference,
-        epoch: None,
-        batch,
-        snapshot: None,
-        tenancy: Tenancy::Keep,
-        key: None,
-        webhooks: Vec::new(),
-        wake: Wake::Keep,
-    }
+    Append::signal(head.reference, batch)
 }
 
 /// Where an answered append ended.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use nuncio_protocol::state::TaskState;
+use nuncio_protocol::{ids::TaskId, state::TaskState};
 use nuncio_tasks::{
     log::{Batch, Entry, Folded, Record, Seq},
     scope::Place,
@@ -47,6 +47,8 @@ pub(super) struct Known {
     pub hold: Hold,
     pub abandoned: u32,
     pub has_wake_up: bool,
+    pub note: Option<u8>,
+    pub parent: Option<TaskId>,
     pub is_gone: bool,
 }
 
@@ -105,6 +107,8 @@ impl Model {
             hold: if is_terminal { Hold::Free } else { hold },
             abandoned: 0,
             has_wake_up,
+            note: None,
+            parent: None,
             is_gone: false,
         });
     }
@@ -180,6 +184,7 @@ impl Known {
         self.head.state = batch.to();
         self.head.bytes = self.records.iter().map(|record| record.bytes() as u64).sum();
         self.head.updated = batch.updated().unwrap_or(self.head.updated);
+        self.note = write.note.or(self.note);
         if self.head.state.is_terminal() {
             (self.hold, self.head.owned) = (Hold::Free, false);
             return false;

@@ -37,6 +37,9 @@ pub(super) struct Opening {
     pub is_leased: bool,
     pub has_wake_up: bool,
     pub key: Option<Key>,
+    pub note: Option<u8>,
+    /// The task that it is opened for.
+    pub parent: Option<usize>,
 }
 
 /// An append, by somebody who may be wrong about the task.
@@ -53,6 +56,7 @@ pub(super) struct Write {
     /// Sets a wake-up that is due at once, or takes it back.
     pub wake: Option<bool>,
     pub key: Option<Key>,
+    pub note: Option<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -107,14 +111,17 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn opening() -> impl Strategy<Value = Opening> {
     let state = prop_oneof![4 => Just(TaskState::Working), 2 => state()];
-    (any::<bool>(), state, any::<bool>(), any::<bool>(), key()).prop_map(
-        |(by_bob, state, is_leased, has_wake_up, key)| Opening {
+    let parent = option::weighted(0.3, 0..8_usize);
+    (any::<bool>(), state, any::<bool>(), any::<bool>(), key(), note(), parent).prop_map(
+        |(by_bob, state, is_leased, has_wake_up, key, note, parent)| Opening {
             by_bob,
             // A task cannot begin without a state.
             state: if state == TaskState::Unspecified { TaskState::Submitted } else { state },
             is_leased,
             has_wake_up,
             key,
+            note,
+            parent,
         },
     )
 }
@@ -125,8 +132,9 @@ fn write() -> impl Strategy<Value = Write> {
     let snapshot = select(&[Snapshot::None, Snapshot::Right, Snapshot::Wrong][..]);
     let tenancy = select(&[Tenancy::Keep, Tenancy::Keep, Tenancy::End, Tenancy::Take][..]);
     let wake = option::weighted(0.2, any::<bool>());
-    (0..8_usize, epoch, guessed, vec(change(), 0..4), snapshot, tenancy, wake, key()).prop_map(
-        |(task, epoch, state, changes, snapshot, tenancy, wake, key)| Write {
+    let changes = vec(change(), 0..4);
+    (0..8_usize, epoch, guessed, changes, snapshot, tenancy, wake, key(), note()).prop_map(
+        |(task, epoch, state, changes, snapshot, tenancy, wake, key, note)| Write {
             task,
             epoch,
             state,
@@ -135,6 +143,7 @@ fn write() -> impl Strategy<Value = Write> {
             tenancy,
             wake,
             key,
+            note,
         },
     )
 }
@@ -154,6 +163,10 @@ fn guess() -> impl Strategy<Value = Guess> {
 
 fn state() -> impl Strategy<Value = TaskState> {
     select(TaskState::ALL)
+}
+
+fn note() -> impl Strategy<Value = Option<u8>> {
+    option::weighted(0.2, any::<u8>())
 }
 
 fn key() -> impl Strategy<Value = Option<Key>> {

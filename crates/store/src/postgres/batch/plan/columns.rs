@@ -233,6 +233,44 @@ impl<'j> Keys<'j> {
     }
 }
 
+/// Notes of tasks.
+#[derive(Default)]
+pub(super) struct NoteColumns<'j> {
+    tasks: Vec<i64>,
+    notes: Vec<&'j [u8]>,
+}
+
+impl<'j> NoteColumns<'j> {
+    pub(super) fn of(notes: &BTreeMap<i64, &'j [u8]>) -> Self {
+        let (tasks, notes) = notes.iter().map(|(task, note)| (*task, *note)).unzip();
+        Self { tasks, notes }
+    }
+
+    pub(super) fn parameters(&self) -> Vec<Parameter<'_>> {
+        vec![&self.tasks, &self.notes]
+    }
+}
+
+/// Parents of new tasks.
+#[derive(Default)]
+pub(in super::super) struct Parents<'j> {
+    pub(super) tasks: Vec<i64>,
+    tenants: Vec<i64>,
+    ids: Vec<Cow<'j, str>>,
+}
+
+impl<'j> Parents<'j> {
+    pub(in super::super) fn push(&mut self, task: i64, tenant: i64, parent: &'j TaskId) {
+        self.tasks.push(task);
+        self.tenants.push(tenant);
+        self.ids.push(quote(parent.as_str()));
+    }
+
+    pub(super) fn parameters(&self) -> Vec<Parameter<'_>> {
+        vec![&self.tasks, &self.tenants, &self.ids]
+    }
+}
+
 /// Webhooks.
 #[derive(Default)]
 pub(super) struct WebhookColumns<'j> {

@@ -1,0 +1,485 @@
+//! Carries calls to agents, in whatever version and binding they speak.
+//!
+//! A call to an agent becomes a task of the hub: an entry in its own log under its own names,
+//! worked on by the agent elsewhere. So every agent has what the engine gives to those at home:
+//! streams that resume without loss, sends that run once, webhooks, a list, an end that can be
+//! asked for, and all of it after a restart too.
+//!
+//! [`Gateway`] judges a call and hands it to the engine; `forward` is the engine's agent that
+//! speaks for the one elsewhere; `lines` knows how each is reached.
+
+pub(crate) mod card;
+mod forward;
+mod lines;
+mod note;
+mod translate;
+pub(crate) mod tree;
+mod turnstile;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures_util::{StreamExt as _, stream};
+use nuncio_auth::{
+    pair::Minter,
+    rules::{Asker, Question},
+};
+use nuncio_client::{Client, Options};
+use nuncio_net::Guard;
+use nuncio_protocol::{
+    card::AgentCard,
+    error::{Error, ErrorKind},
+    ids::{AgentId, Organisation},
+    json::{Object, Shared},
+    operation::{
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, Operation, SendMessageRequest, SubscribeToTaskRequest,
+    },
+    push::TaskPushNotificationConfig,
+    service::{A2aService, Answer, CallContext, Caller, Events},
+    task::{SendMessageResponse, Task},
+};
+use nuncio_server::dialects::SKILL_ID;
+use nuncio_tasks::{
+    agent::{Agents, Asked, Employed},
+    engine::{self, Call, Sent, Tasks},
+    scope::{Name, Place, caller_name},
+    store::Store,
+};
+use tokio::time::Instant;
+
+use self::{
+    forward::{Forwarder, Patience},
+    lines::Lines,
+    turnstile::Turnstiles,
+};
+use crate::{Directory, agent::Agent};
+
+/// How the gateway behaves.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// To whom callers belong whose credential does not say.
+    pub organisation: Organisation,
+    /// Whether everybody on this machine is an administrator.
+    pub is_open: bool,
+    /// How many calls an agent gets at once.
+    pub in_flight: usize,
+    /// How many more may wait for their turn.
+    pub queue: usize,
+    /// How long they wait.
+    pub queue_wait: Duration,
+    /// How long an agent may be out of reach while it has a task of ours.
+    pub lost: Duration,
+    /// The longest turn for a caller that is an agent itself (MD-30).
+    pub ceiling: Duration,
+    /// How long an agent may take to end what was cancelled.
+    pub cancel: Duration,
+    /// How many calls may be made because of one another (R27).
+    pub depth: usize,
+    /// How agents are called.
+    pub options: Options,
+}
+
+impl Settings {
+    /// Carries calls within an organisation.
+    pub fn new(organisation: Organisation) -> Self {
+        Self {
+            organisation,
+            is_open: false,
+            in_flight: 64,
+            queue: 1_000,
+            queue_wait: Duration::from_secs(30),
+            lost: Duration::from_secs(300),
+            ceiling: Duration::from_secs(1_800),
+            cancel: Duration::from_secs(30),
+            depth: 16,
+            options: Options::default(),
+        }
+    }
+}
+
+/// What the gateway stands on.
+#[derive(Debug)]
+pub struct Ground {
+    /// Which agents exist, and who may call whom.
+    pub directory: Directory,
+    /// The way to agents.
+    pub client: Client,
+    /// What may be reached at all.
+    pub guard: Guard,
+    /// Signs pair tokens.
+    pub minter: Arc<Minter>,
+}
+
+/// Carries calls to agents. Cheap to clone.
+#[derive(Clone)]
+pub struct Gateway(Arc<Inner>);
+
+struct Inner {
+    directory: Directory,
+    tasks: Tasks,
+    lines: Arc<Lines>,
+    settings: Settings,
+}
+
+/// A stream, and whose it is.
+struct Following {
+    inner: Arc<Inner>,
+    ctx: CallContext,
+    /// `None` once it was cut.
+    events: Option<Events>,
+}
+
+/// The agents of the directory, as the engine finds them.
+struct Roster {
+    lines: Arc<Lines>,
+    forwarder: Employed,
+}
+
+impl Agents for Roster {
+    fn find(&self, place: &Place) -> Option<Employed> {
+        let organisation = Organisation::parse(place.tenant.as_str()).ok()?;
+        let id = AgentId::parse(place.agent.as_str()).ok()?;
+        self.lines.agent(&organisation, &id)?;
+        Some(self.forwarder.clone())
+    }
+}
+
+impl Gateway {
+    /// Starts to carry calls, and takes up those that an earlier hub has left. `engine` changes
+    /// how tasks are kept, beyond where.
+    pub fn start(
+        ground: Ground,
+        settings: Settings,
+        store: Arc<dyn Store>,
+        engine: impl FnOnce(engine::Builder) -> engine::Builder,
+    ) -> Self {
+        let Ground { directory, client, guard, minter } = ground;
+        let options = settings.options.clone();
+        let lines = Arc::new(Lines::new(directory.clone(), client, guard, minter, options));
+        let Settings { in_flight, queue, queue_wait, lost, ceiling, cancel, .. } = settings;
+        let forwarder = Employed::new(Forwarder {
+            lines: Arc::clone(&lines),
+            turnstiles: Arc::new(Turnstiles::new(in_flight, queue, queue_wait)),
+            patience: Patience { lost, ceiling, cancel },
+        });
+        let roster = Roster { lines: Arc::clone(&lines), forwarder };
+        let tasks = engine(Tasks::builder(store).agents(Arc::new(roster))).start();
+        Self(Arc::new(Inner { directory, tasks, lines, settings }))
+    }
+
+    /// Returns the engine.
+    pub fn tasks(&self) -> &Tasks {
+        &self.0.tasks
+    }
+
+    /// Proves to an agent that it is the hub who calls; without, a pair token does if the agent
+    /// has registered itself.
+    pub fn prove_with(
+        &self,
+        agent: AgentId,
+        credentials: Option<Arc<dyn nuncio_client::Credentials>>,
+    ) {
+        self.0.lines.prove_with(agent, credentials);
+    }
+
+    /// Stops: work gets `grace` to end, the rest is left for the next hub.
+    pub async fn stop(&self, grace: Duration) {
+        self.0.tasks.stop(grace).await;
+    }
+}
+
+impl Inner {
+    /// Finds the agent that is called, and judges whether the caller may.
+    fn judge(
+        &self,
+        ctx: &CallContext,
+        operation: Option<Operation>,
+        skills: &[Option<String>],
+    ) -> Result<(Arc<Agent>, Call), Error> {
+        let organisation = self.organisation(ctx)?;
+        let Some(name) = &ctx.tenant else {
+            let text = "name the agent as `tenant`";
+            return Err(Error::new(ErrorKind::InvalidParams, text).with_violation("tenant", text));
+        };
+        let state = self.directory.state();
+        let agent = state.find(&organisation, name.as_str()).ok_or_else(|| no_agent(name.as_str()));
+        let agent = agent?;
+        let caller_id = match &ctx.caller {
+            Caller::Agent(id) => Some(AgentId::parse(id).map_err(|_| no_agent(name.as_str()))?),
+            _ => None,
+        };
+        let asker = match (&ctx.caller, &caller_id) {
+            (_, Some(id)) => Asker::Agent { id, organisation: &organisation },
+            (Caller::User(name), _) => Asker::User { name, organisation: &organisation },
+            // Whoever sits at an open hub has it for themselves.
+            _ if self.settings.is_open => Asker::Administrator { organisation: &organisation },
+            _ => {
+                let text = "agents are called by those who prove who they are";
+                return Err(Error::new(ErrorKind::Unauthenticated, text));
+            }
+        };
+        for skill in skills {
+            let question = Question {
+                operation,
+                skill: skill.as_deref(),
+                ..Question::new(asker, &agent.id)
+            };
+            let decision = state.decider().decide(&**state, &question);
+            if !decision.is_allowed() {
+                // Who may not even know of the agent is told that there is none.
+                let may_see =
+                    state.decider().decide(&**state, &Question::new(asker, &agent.id)).is_allowed();
+                return Err(match may_see {
+                    true => Error::new(ErrorKind::PermissionDenied, decision.to_string()),
+                    false => no_agent(name.as_str()),
+                });
+            }
+        }
+        let agent = Arc::clone(agent);
+        let call = call(ctx, &organisation, &agent)?;
+        Ok((agent, call))
+    }
+
+    fn organisation(&self, ctx: &CallContext) -> Result<Organisation, Error> {
+        match &ctx.organisation {
+            None => Ok(self.settings.organisation.clone()),
+            Some(name) => Organisation::parse(name).map_err(|_| {
+                Error::new(ErrorKind::PermissionDenied, "the credential names no organisation")
+            }),
+        }
+    }
+
+    /// Asks the agent for what its card says to those it knows.
+    async fn extended_card(&self, agent: &Arc<Agent>, caller: &Caller) -> Result<AgentCard, Error> {
+        let promises = agent
+            .card
+            .as_ref()
+            .is_some_and(|card| card.card().capabilities.extended_agent_card == Some(true));
+        if !promises {
+            let text = "the agent has no extended card; its public one says all";
+            return Err(Error::new(ErrorKind::UnsupportedOperation, text));
+        }
+        let line = self.lines.line(agent, caller).await?;
+        let ctx = CallContext::new(caller.clone());
+        line.get_extended_card(ctx, GetExtendedAgentCardRequest { tenant: None }).await
+    }
+
+    /// Cuts a stream when its reader may no longer see it.
+    fn while_allowed(self: &Arc<Self>, ctx: CallContext, events: Events) -> Events {
+        let following = Following { inner: Arc::clone(self), ctx, events: Some(events) };
+        let changes = self.directory.feed().changes();
+        Box::pin(stream::unfold((following, changes), |(mut following, mut changes)| async move {
+            let events = following.events.as_mut()?;
+            loop {
+                tokio::select! {
+                    biased;
+                    event = events.next() => return Some((event?, (following, changes))),
+                    changed = changes.changed() => {
+                        changed.ok()?;
+                        let Following { inner, ctx, .. } = &following;
+                        if let Err(error) = inner.judge(ctx, None, &[None]) {
+                            following.events = None;
+                            return Some((Err(error), (following, changes)));
+                        }
+                    }
+                }
+            }
+        }))
+    }
+
+    /// Judges a message, also by the skills that it names.
+    async fn judge_send(
+        &self,
+        ctx: &CallContext,
+        operation: Operation,
+        request: &SendMessageRequest,
+    ) -> Result<(Arc<Agent>, Call), Error> {
+        let of_message = skill(request.message.metadata.as_ref())?;
+        let of_request = skill(request.metadata.as_ref())?;
+        let skills = match (of_message, of_request) {
+            (Some(one), Some(other)) => vec![Some(one), Some(other)],
+            (one, other) => vec![one.or(other)],
+        };
+        let (agent, mut call) = self.judge(ctx, Some(operation), &skills)?;
+        call.parent = tree::parent(&self.tasks, ctx, &call.place, self.settings.depth).await?;
+        Ok((agent, call))
+    }
+}
+
+fn call(ctx: &CallContext, organisation: &Organisation, agent: &Agent) -> Result<Call, Error> {
+    let name = |text: &str| {
+        Name::parse(text).map_err(|error| Error::new(ErrorKind::InvalidParams, error.to_string()))
+    };
+    let caller = caller_name(&ctx.caller)
+        .map_err(|error| Error::new(ErrorKind::InvalidParams, error.to_string()))?;
+    let place =
+        Place { tenant: name(organisation.as_str())?, agent: name(agent.id.as_str())?, caller };
+    let left = |deadline| Instant::from_std(deadline).saturating_duration_since(Instant::now());
+    Ok(Call {
+        key: ctx.idempotency_key.clone(),
+        version: ctx.version,
+        last_event: ctx.last_event,
+        wait: ctx.deadline.map(left),
+        asked: Asked {
+            extensions: ctx.extensions.clone(),
+            priority: ctx.priority,
+            trace: ctx.trace.clone(),
+            ..Asked::default()
+        },
+        ..Call::new(place)
+    })
+}
+
+fn skill(metadata: Option<&Object>) -> Result<Option<String>, Error> {
+    let Some(value) = metadata.and_then(|metadata| metadata.get(SKILL_ID)) else {
+        return Ok(None);
+    };
+    let text = "must be the id of a skill";
+    value.as_text().map(Some).ok_or_else(|| {
+        Error::new(ErrorKind::InvalidParams, format!("metadata.{SKILL_ID} {text}"))
+            .with_violation(format!("metadata.{SKILL_ID}"), text)
+    })
+}
+
+fn no_agent(name: &str) -> Error {
+    let text = format!("there is no agent `{name}` that you may call");
+    Error::new(ErrorKind::InvalidParams, text.clone()).with_violation("tenant", text)
+}
+
+impl A2aService for Gateway {
+    fn send_message(
+        &self,
+        ctx: CallContext,
+        request: SendMessageRequest,
+    ) -> Answer<'_, Shared<SendMessageResponse>> {
+        Box::pin(async move {
+            let (_, call) = self.0.judge_send(&ctx, Operation::SendMessage, &request).await?;
+            Ok(match self.0.tasks.send(&call, request).await? {
+                Sent::Task(task) => SendMessageResponse::of_task(&task),
+                Sent::Message(message) => Shared::new(SendMessageResponse::Message(message)),
+            })
+        })
+    }
+
+    fn send_streaming_message(
+        &self,
+        ctx: CallContext,
+        request: SendMessageRequest,
+    ) -> Answer<'_, Events> {
+        Box::pin(async move {
+            let operation = Operation::SendStreamingMessage;
+            let (_, call) = self.0.judge_send(&ctx, operation, &request).await?;
+            let events = self.0.tasks.stream(&call, request).await?;
+            Ok(self.0.while_allowed(ctx, events))
+        })
+    }
+
+    fn get_task(&self, ctx: CallContext, request: GetTaskRequest) -> Answer<'_, Shared<Task>> {
+        Box::pin(async move {
+            let (_, call) = self.0.judge(&ctx, Some(Operation::GetTask), &[None])?;
+            self.0.tasks.get(&call, request).await
+        })
+    }
+
+    fn list_tasks(
+        &self,
+        ctx: CallContext,
+        request: ListTasksRequest,
+    ) -> Answer<'_, Shared<ListTasksResponse>> {
+        Box::pin(async move {
+            let (_, call) = self.0.judge(&ctx, Some(Operation::ListTasks), &[None])?;
+            self.0.tasks.list(&call, request).await
+        })
+    }
+
+    fn cancel_task(
+        &self,
+        ctx: CallContext,
+        request: CancelTaskRequest,
+    ) -> Answer<'_, Shared<Task>> {
+        Box::pin(async move {
+            let (_, call) = self.0.judge(&ctx, Some(Operation::CancelTask), &[None])?;
+            tree::cancel(&self.0.tasks, &call, request).await
+        })
+    }
+
+    fn subscribe_to_task(
+        &self,
+        ctx: CallContext,
+        request: SubscribeToTaskRequest,
+    ) -> Answer<'_, Events> {
+        Box::pin(async move {
+            let (_, call) = self.0.judge(&ctx, Some(Operation::SubscribeToTask), &[None])?;
+            let events = self.0.tasks.subscribe(&call, request).await?;
+            Ok(self.0.while_allowed(ctx, events))
+        })
+    }
+
+    fn create_push_config(
+        &self,
+        ctx: CallContext,
+        request: TaskPushNotificationConfig,
+    ) -> Answer<'_, TaskPushNotificationConfig> {
+        Box::pin(async move {
+            let operation = Operation::CreateTaskPushNotificationConfig;
+            let (_, call) = self.0.judge(&ctx, Some(operation), &[None])?;
+            self.0.tasks.create_push_config(&call, request).await
+        })
+    }
+
+    fn get_push_config(
+        &self,
+        ctx: CallContext,
+        request: GetTaskPushNotificationConfigRequest,
+    ) -> Answer<'_, TaskPushNotificationConfig> {
+        Box::pin(async move {
+            let operation = Operation::GetTaskPushNotificationConfig;
+            let (_, call) = self.0.judge(&ctx, Some(operation), &[None])?;
+            self.0.tasks.get_push_config(&call, request).await
+        })
+    }
+
+    fn list_push_configs(
+        &self,
+        ctx: CallContext,
+        request: ListTaskPushNotificationConfigsRequest,
+    ) -> Answer<'_, ListTaskPushNotificationConfigsResponse> {
+        Box::pin(async move {
+            let operation = Operation::ListTaskPushNotificationConfigs;
+            let (_, call) = self.0.judge(&ctx, Some(operation), &[None])?;
+            self.0.tasks.list_push_configs(&call, request).await
+        })
+    }
+
+    fn delete_push_config(
+        &self,
+        ctx: CallContext,
+        request: DeleteTaskPushNotificationConfigRequest,
+    ) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let operation = Operation::DeleteTaskPushNotificationConfig;
+            let (_, call) = self.0.judge(&ctx, Some(operation), &[None])?;
+            self.0.tasks.delete_push_config(&call, request).await
+        })
+    }
+
+    fn get_extended_card(
+        &self,
+        ctx: CallContext,
+        _: GetExtendedAgentCardRequest,
+    ) -> Answer<'_, AgentCard> {
+        Box::pin(async move {
+            let (agent, _) = self.0.judge(&ctx, Some(Operation::GetExtendedAgentCard), &[None])?;
+            self.0.extended_card(&agent, &ctx.caller).await
+        })
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway").field("settings", &self.0.settings).finish_non_exhaustive()
+    }
+}

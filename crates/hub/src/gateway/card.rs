@@ -1,0 +1,99 @@
+//! The card of an agent as it is seen through the hub.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use nuncio_auth::Gatekeeper;
+use nuncio_protocol::{
+    card::{
+        AgentCard, AgentExtension, AgentInterface, Binding,
+        sign::{self, Signer},
+    },
+    ids::Tenant,
+    json::{Object, Raw},
+    version::Version,
+};
+
+use super::forward::RESUME;
+use crate::agent::{Agent, Card};
+
+/// Says on a card that it was rewritten, and what the agent's own was.
+const CARRIED: &str = "urn:nuncio:extension:carried:v1";
+
+/// What a card through the hub says beside what the agent says.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    /// Where callers reach the hub, without a slash at the end.
+    pub(crate) public_url: &'a str,
+    /// Who may come in.
+    pub(crate) gatekeeper: &'a Gatekeeper,
+    /// Signs it.
+    pub(crate) signer: Option<&'a Signer>,
+}
+
+/// Rewrites the card of an agent: it is reached through the hub, on every binding and in both
+/// versions, with what the hub adds to every agent, and the hub answers for it.
+pub(crate) fn through(agent: &Agent, frame: &Frame<'_>) -> Result<AgentCard, sign::Error> {
+    let name = agent.name.as_str();
+    let mut card = match &agent.card {
+        Some(card) => card.card().clone(),
+        None => AgentCard::builder(name).description(agent.role.as_deref().unwrap_or(name)).build(),
+    };
+    card.supported_interfaces = interfaces(frame.public_url, name);
+    let capabilities = &mut card.capabilities;
+    capabilities.streaming = Some(true);
+    capabilities.push_notifications = Some(true);
+    capabilities.extensions.retain(|extension| extension.uri != RESUME);
+    capabilities.extensions.push(AgentExtension {
+        description: "Streams resume behind the event that Last-Event-ID names.".to_owned(),
+        ..AgentExtension::new(RESUME)
+    });
+    if let Some(own) = &agent.card {
+        capabilities.extensions.push(carried(own));
+    }
+    card.security_schemes.clear();
+    card.security_requirements.clear();
+    frame.gatekeeper.describe(&mut card);
+    card.signatures.clear();
+    if let Some(signer) = frame.signer {
+        sign::sign(&mut card, signer)?;
+    }
+    Ok(card)
+}
+
+fn interfaces(public_url: &str, name: &str) -> Vec<AgentInterface> {
+    let url = format!("{public_url}/agents/{name}");
+    let origin = public_url.split_once("://").map_or(public_url, |(_, rest)| rest);
+    let is_plain = public_url.starts_with("http://");
+    let authority = origin.split('/').next().unwrap_or_default();
+    let grpc = match authority.rsplit_once(':') {
+        Some((_, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => authority.to_owned(),
+        _ => format!("{authority}:{}", if is_plain { 80 } else { 443 }),
+    };
+    let mut all = Vec::new();
+    for version in [Version::V1_0, Version::V0_3] {
+        all.push(AgentInterface::new(url.clone(), Binding::JsonRpc, version));
+        all.push(AgentInterface::new(url.clone(), Binding::HttpJson, version));
+        // 0.3 has no word for the agent behind a shared endpoint.
+        if version == Version::V1_0 {
+            let mut interface = AgentInterface::new(grpc.clone(), Binding::Grpc, version);
+            interface.tenant = Tenant::parse(name).ok();
+            all.push(interface);
+        }
+    }
+    all
+}
+
+/// Says what the agent's own card was, so that whoever has both can tell that they belong
+/// together.
+fn carried(own: &Card) -> AgentExtension {
+    let hash = URL_SAFE_NO_PAD.encode(digest(&SHA256, own.text().as_bytes()));
+    let params = Object::from_members([
+        ("sha256", Raw::string(&hash)),
+        ("signatures", Raw::from_value(&own.card().signatures.len()).unwrap_or_else(|_| Raw::bool(false))),
+    ]);
+    AgentExtension {
+        description: "This card was rewritten by a hub that carries the calls.".to_owned(),
+        params: Some(params),
+        ..AgentExtension::new(CARRIED)
+    }
+}

@@ -1,0 +1,244 @@
+//! How each agent is reached, and on whose word.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use http::HeaderMap;
+use nuncio_auth::{
+    pair::{Minter, Pair},
+    rules::Asker,
+};
+use nuncio_client::{
+    Agent as Line, Client, Credentials, Error as ClientError, Find, Options, Proof,
+    credentials::Bearer,
+    discover::{Ask, Found, Source},
+    negotiate::Terms,
+};
+use nuncio_net::{CheckedUrl, Errand, Guard, Purpose, Trust};
+use nuncio_protocol::{
+    dialect::WireForm,
+    error::{Error, ErrorKind, reason},
+    ids::{AgentId, Organisation},
+    service::Caller,
+    time::Timestamp,
+};
+
+use crate::{
+    Directory,
+    agent::{Agent, OPPORTUNITY_BINDING, Origin},
+};
+
+/// For how long a pair token is used again. It counts for 300 seconds.
+const TOKEN_REUSE: Duration = Duration::from_secs(120);
+
+/// How many pair tokens are kept at most before the old ones are looked for.
+const MOST_TOKENS: usize = 4_096;
+
+/// The name under which the hub calls for people, who have no place among agents.
+const HUB: &str = "hub";
+
+/// How each agent is reached.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    directory: Directory,
+    client: Client,
+    guard: Guard,
+    minter: Arc<Minter>,
+    options: Options,
+    lines: Mutex<HashMap<AgentId, Known>>,
+    tokens: Mutex<HashMap<(Arc<str>, AgentId), Token>>,
+    /// What proves to an agent that it is the hub who calls, by the agent.
+    credentials: Mutex<HashMap<AgentId, Arc<dyn Credentials>>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    /// The record that the line was made for.
+    record: Arc<Agent>,
+    line: Line,
+}
+
+#[derive(Clone, Debug)]
+struct Token {
+    epoch: u64,
+    made: tokio::time::Instant,
+    credentials: Arc<dyn Credentials>,
+}
+
+impl Lines {
+    pub(crate) fn new(
+        directory: Directory,
+        client: Client,
+        guard: Guard,
+        minter: Arc<Minter>,
+        options: Options,
+    ) -> Self {
+        let (lines, tokens, credentials) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { directory, client, guard, minter, options, lines, tokens, credentials }
+    }
+
+    /// Returns the agent of the directory, if it is there.
+    pub(crate) fn agent(&self, organisation: &Organisation, id: &AgentId) -> Option<Arc<Agent>> {
+        self.directory.state().present(organisation, id).cloned()
+    }
+
+    /// Proves to an agent that it is the hub who calls.
+    pub(crate) fn prove_with(&self, agent: AgentId, credentials: Option<Arc<dyn Credentials>>) {
+        let mut all = self.credentials.lock().unwrap_or_else(PoisonError::into_inner);
+        match credentials {
+            Some(credentials) => all.insert(agent, credentials),
+            None => all.remove(&agent),
+        };
+    }
+
+    /// Returns the line to an agent, for a caller.
+    pub(crate) async fn line(&self, agent: &Arc<Agent>, caller: &Caller) -> Result<Line, Error> {
+        let line = match self.known(agent) {
+            Some(line) => line,
+            None => {
+                let line = self.open(agent).await?;
+                let known = Known { record: Arc::clone(agent), line: line.clone() };
+                let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+                lines.insert(agent.id.clone(), known);
+                line
+            }
+        };
+        Ok(line.on_behalf_of(self.credentials(agent, caller)?))
+    }
+
+    fn known(&self, agent: &Arc<Agent>) -> Option<Line> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lines.get(&agent.id)?;
+        let is_same = Arc::ptr_eq(&known.record, agent)
+            || (known.record.card == agent.card && known.record.addresses == agent.addresses);
+        is_same.then(|| known.line.clone())
+    }
+
+    async fn open(&self, agent: &Agent) -> Result<Line, Error> {
+        let errand = Errand { trust: Trust::Administrator, purpose: Purpose::Agent };
+        let addresses = &agent.addresses;
+        let registered = addresses.internal.as_ref().or(addresses.public.as_ref());
+        let base = registered.or(addresses.card.as_ref()).ok_or_else(|| no_address(agent))?;
+        let base = self.guard.check_url(base, errand).map_err(ClientError::Refused)?;
+        let Some(card) = &agent.card else {
+            let source = Source::parse(base.as_str())
+                .map_err(|error| Error::new(ErrorKind::Unavailable, error.to_string()))?;
+            let find = Find::new(Ask::new(source, Trust::Administrator));
+            return Ok(self.client.agent(find.options(self.options.clone())).await?);
+        };
+        let found = Found::given(card.card().clone(), card.form(), card.text().into(), base.clone());
+        let find = |found, terms| Find::known(found).options(self.options.clone()).terms(terms);
+        match self.client.agent(find(found.clone(), terms(agent))).await {
+            Ok(line) => Ok(line),
+            // A card that names an address which nobody can call is the word of a container; the
+            // address that somebody registered beats it.
+            Err(ClientError::NoInterface(_)) if registered.is_some() => {
+                let found = at_registered(found, &base);
+                Ok(self.client.agent(find(found, terms(agent))).await?)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns what proves to the agent who calls: what its administrator has given the hub, or
+    /// a pair token if the agent knows the hub.
+    fn credentials(
+        &self,
+        agent: &Agent,
+        caller: &Caller,
+    ) -> Result<Option<Arc<dyn Credentials>>, Error> {
+        let given = self.credentials.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(credentials) = given.get(&agent.id) {
+            return Ok(Some(Arc::clone(credentials)));
+        }
+        drop(given);
+        // To strangers, the names of our callers are nobody's business.
+        if agent.origin != Origin::Registration {
+            return Ok(None);
+        }
+        let name: Arc<str> = match caller {
+            Caller::Agent(id) => Arc::clone(id),
+            _ => HUB.into(),
+        };
+        let state = self.directory.state();
+        let epoch = state.epoch(&agent.organisation);
+        let key = (name, agent.id.clone());
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = |token: &Token| token.epoch == epoch && token.made.elapsed() < TOKEN_REUSE;
+        if let Some(token) = tokens.get(&key).filter(|token| is_fresh(token)) {
+            return Ok(Some(Arc::clone(&token.credentials)));
+        }
+        if tokens.len() >= MOST_TOKENS {
+            tokens.retain(|_, token| is_fresh(token));
+        }
+        let caller_id = AgentId::parse(&key.0).map_err(|_| unproven())?;
+        let pair = Pair::new(&caller_id, &agent.id, &agent.organisation, epoch);
+        let pair = match caller {
+            Caller::Agent(_) => {
+                let asker = Asker::Agent { id: &caller_id, organisation: &agent.organisation };
+                let skills = agent.card.iter().flat_map(|card| &card.card().skills);
+                let skills = skills.map(|skill| skill.id.as_str());
+                let granted = state.decider().grant(&**state, (asker, &agent.id), skills);
+                pair.grant(granted.map_err(|_| unproven())?)
+            }
+            // People are judged by the hub before it calls for them.
+            _ => pair,
+        };
+        let minted = self.minter.mint(&pair, Timestamp::now()).map_err(|_| unproven())?;
+        let credentials: Arc<dyn Credentials> = Arc::new(Anywhere(minted.token));
+        let made = tokio::time::Instant::now();
+        tokens.insert(key, Token { epoch, made, credentials: Arc::clone(&credentials) });
+        Ok(Some(credentials))
+    }
+}
+
+/// A token that names its own reader: whoever else sees it can do nothing with it.
+#[derive(Debug)]
+struct Anywhere(nuncio_net::Secret);
+
+impl Credentials for Anywhere {
+    fn prove<'a>(&'a self, _: &'a CheckedUrl, headers: &'a mut HeaderMap) -> Proof<'a> {
+        Box::pin(async move {
+            let mut value = http::HeaderValue::try_from(format!("Bearer {}", self.0.expose()))
+                .map_err(|error| nuncio_client::Unavailable {
+                    host: String::new(),
+                    cause: error.to_string(),
+                })?;
+            value.set_sensitive(true);
+            headers.insert(http::header::AUTHORIZATION, value);
+            Ok(())
+        })
+    }
+}
+
+/// Returns what is wanted of an agent's interfaces.
+fn terms(agent: &Agent) -> Terms {
+    let interfaces = agent.card.iter().flat_map(|card| &card.card().supported_interfaces);
+    let speaks_capabilities = interfaces
+        .into_iter()
+        .any(|interface| interface.protocol_binding.as_str() == OPPORTUNITY_BINDING);
+    if speaks_capabilities {
+        return Terms::default().dialect(WireForm::Opportunity);
+    }
+    Terms::default()
+}
+
+/// Takes the address that was registered in place of those that the card names.
+fn at_registered(mut found: Found, base: &CheckedUrl) -> Found {
+    for interface in &mut found.card.supported_interfaces {
+        interface.url = base.as_str().to_owned();
+    }
+    found
+}
+
+fn no_address(agent: &Agent) -> Error {
+    let text = format!("agent `{}` has no address; register it with one", agent.name);
+    Error::new(ErrorKind::Unavailable, text).with_reason(reason::AGENT_UNAVAILABLE)
+}
+
+fn unproven() -> Error {
+    Error::new(ErrorKind::Internal, "no token could be made for the agent")
+}

@@ -1,0 +1,138 @@
+//! One task under two names: ours, which callers know, and the agent's own.
+
+use nuncio_protocol::{
+    ids::{ContextId, TaskId},
+    message::Message,
+    operation::{SendMessageConfiguration, SendMessageRequest},
+    state::TaskState,
+    task::{StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent},
+};
+use nuncio_tasks::agent::Asked;
+
+use super::note::Note;
+
+/// Says a caller's message in the names that the agent knows.
+pub(crate) fn outward(
+    mut message: Message,
+    ours: &TaskId,
+    note: &Note,
+    asked: &Asked,
+    returns_immediately: bool,
+) -> SendMessageRequest {
+    message.task_id = note.task();
+    message.context_id = match (note.context(), asked.context_is_given) {
+        (Some(context), _) => Some(context),
+        // A name that its caller chose, and the agent may know.
+        (None, true) => message.context_id,
+        (None, false) => None,
+    };
+    for task in &mut message.reference_task_ids {
+        if let (true, Some(theirs)) = (task == ours, note.task()) {
+            *task = theirs;
+        }
+    }
+    let mut request = SendMessageRequest::new(message);
+    request.metadata.clone_from(&asked.metadata);
+    request.configuration = Some(SendMessageConfiguration {
+        accepted_output_modes: asked.output_modes.clone(),
+        return_immediately: returns_immediately,
+        // Nothing of it is needed: we have said it, and keep it ourselves.
+        history_length: Some(0),
+        ..SendMessageConfiguration::default()
+    });
+    request
+}
+
+/// The names of a task among ourselves.
+#[derive(Clone, Debug)]
+pub(crate) struct Ours {
+    pub(crate) task: TaskId,
+    pub(crate) context: ContextId,
+}
+
+impl Ours {
+    /// Says a message of the agent's in our names.
+    pub(crate) fn message(&self, mut message: Message) -> Message {
+        message.context_id = Some(self.context.clone());
+        if message.task_id.is_some() {
+            message.task_id = Some(self.task.clone());
+        }
+        message
+    }
+
+    fn status(&self, mut status: TaskStatus) -> TaskStatus {
+        status.message = status.message.map(|message| Box::new(self.message(*message)));
+        status
+    }
+
+    /// Says an update of the agent's in our names.
+    pub(crate) fn update(&self, event: StreamResponse) -> StreamResponse {
+        let (task_id, context_id) = (self.task.clone(), self.context.clone());
+        match event {
+            StreamResponse::StatusUpdate(update) => {
+                StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
+                    task_id,
+                    context_id,
+                    status: self.status(update.status),
+                    metadata: update.metadata,
+                })
+            }
+            StreamResponse::ArtifactUpdate(update) => {
+                StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+                    task_id,
+                    context_id,
+                    ..update
+                })
+            }
+            StreamResponse::Message(message) => StreamResponse::Message(self.message(message)),
+            StreamResponse::Task(task) => StreamResponse::Task(Task {
+                id: task_id,
+                context_id: Some(context_id),
+                status: self.status(task.status),
+                ..task
+            }),
+        }
+    }
+
+    /// Makes updates of what a task of the agent's says that ours does not say yet.
+    pub(crate) fn updates(&self, known: &Task, now: &Task) -> Vec<StreamResponse> {
+        let ended = now.status.state.is_terminal();
+        let mut updates = Vec::new();
+        for artifact in &now.artifacts {
+            let before = known.artifacts.iter().find(|one| one.artifact_id == artifact.artifact_id);
+            if before == Some(artifact) {
+                continue;
+            }
+            updates.push(StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+                task_id: self.task.clone(),
+                context_id: self.context.clone(),
+                artifact: artifact.clone(),
+                append: false,
+                last_chunk: ended,
+                metadata: None,
+            }));
+        }
+        let status = self.status(now.status.clone());
+        let is_news = status.state != known.status.state || status.message.is_some();
+        if is_news && status.state != TaskState::Submitted {
+            updates.push(StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
+                task_id: self.task.clone(),
+                context_id: self.context.clone(),
+                status,
+                metadata: None,
+            }));
+        }
+        updates
+    }
+
+    /// Says a task of ours in the names that the agent knows.
+    pub(crate) fn theirs(task: &Task, note: &Note) -> Option<Task> {
+        let mut theirs = task.clone();
+        theirs.id = note.task()?;
+        if let Some(context) = note.context() {
+            theirs.context_id = Some(context);
+        }
+        theirs.history.clear();
+        Some(theirs)
+    }
+}

@@ -1,0 +1,186 @@
+//! Calls that are made because of other calls.
+//!
+//! Whoever works on a task names it when it calls another agent, by the header that it was told
+//! the task with. The hub believes it only if the task is the caller's own work, so nobody can
+//! hang calls into the tree of somebody else.
+
+use nuncio_protocol::{
+    error::{Error, ErrorKind},
+    ids::{AgentId, TaskId},
+    json::{Object, Raw, Shared},
+    operation::CancelTaskRequest,
+    service::{CallContext, Caller},
+    state::TaskState,
+    task::Task,
+};
+use nuncio_tasks::{
+    engine::{Call, Kin, Tasks},
+    scope::{Place, Scope},
+};
+use serde::Serialize;
+
+/// The reason of an error about too deep a tree.
+const TOO_DEEP: &str = "CALL_DEPTH_EXCEEDED";
+
+/// The member of a task's metadata that lists what ended with it.
+const CANCELED_CALLS: &str = "canceledCalls";
+
+/// How many calls one task may be shown to have made.
+const MOST_CHILDREN: usize = 1_000;
+
+/// How many tasks a tree is read to at most.
+const MOST_OF_TREE: usize = 10_000;
+
+/// Returns the task that a call is made because of, if the caller names one that it works on.
+/// Fails if that is too many calls deep already (R27).
+pub(super) async fn parent(
+    tasks: &Tasks,
+    ctx: &CallContext,
+    place: &Place,
+    most: usize,
+) -> Result<Option<TaskId>, Error> {
+    let (Some(parent), Caller::Agent(caller)) = (&ctx.parent, &ctx.caller) else {
+        return Ok(None);
+    };
+    let scope = Scope::tenant(place.tenant.clone());
+    let Some(kin) = tasks.kin(&scope, parent).await? else { return Ok(None) };
+    if kin.place.agent.as_str() != &**caller || kin.state.is_terminal() {
+        return Ok(None);
+    }
+    let chain = chain(tasks, &scope, kin, most).await?;
+    if chain.len() >= most {
+        let mut names: Vec<&str> = chain.iter().rev().map(AsRef::as_ref).collect();
+        names.push(place.agent.as_str());
+        let text = format!(
+            "the call is {} deep, at most {most} are carried: {}",
+            chain.len() + 1,
+            names.join(" -> ")
+        );
+        return Err(Error::new(ErrorKind::PermissionDenied, text).with_reason(TOO_DEEP));
+    }
+    Ok(Some(parent.clone()))
+}
+
+/// Returns the agents of a task and of those above it, the nearest first.
+async fn chain(
+    tasks: &Tasks,
+    scope: &Scope,
+    kin: Kin,
+    most: usize,
+) -> Result<Vec<String>, Error> {
+    let mut chain = vec![kin.place.agent.as_str().to_owned()];
+    let mut next = kin.parent;
+    while let Some(id) = next.take_if(|_| chain.len() < most) {
+        let Some(kin) = tasks.kin(scope, &id).await? else { break };
+        chain.push(kin.place.agent.as_str().to_owned());
+        next = kin.parent;
+    }
+    Ok(chain)
+}
+
+/// A task, and the calls that were made because of it.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Tree {
+    /// The task.
+    #[schema(value_type = String)]
+    pub(crate) id: TaskId,
+    /// The agent that works on it.
+    #[schema(value_type = String)]
+    pub(crate) agent: Option<AgentId>,
+    /// Who asked for it.
+    pub(crate) caller: String,
+    /// Its state.
+    pub(crate) state: &'static str,
+    /// The calls made because of it, in the order of their making.
+    #[schema(no_recursion)]
+    pub(crate) calls: Vec<Self>,
+}
+
+/// Reads a task with everything below it.
+pub(crate) async fn read(tasks: &Tasks, scope: &Scope, id: &TaskId) -> Result<Tree, Error> {
+    let kin = tasks.kin(scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
+    let mut left = MOST_OF_TREE;
+    below(tasks, scope, id.clone(), kin.place, kin.state, &mut left).await
+}
+
+async fn below(
+    tasks: &Tasks,
+    scope: &Scope,
+    id: TaskId,
+    place: Place,
+    state: TaskState,
+    left: &mut usize,
+) -> Result<Tree, Error> {
+    let mut calls = Vec::new();
+    for child in tasks.children(scope, &id, MOST_CHILDREN.min(*left)).await? {
+        *left -= 1;
+        let (id, place, state) = (child.id, child.place, child.state);
+        calls.push(Box::pin(below(tasks, scope, id, place, state, left)).await?);
+    }
+    Ok(Tree {
+        agent: AgentId::parse(place.agent.as_str()).ok(),
+        caller: place.caller.as_str().to_owned(),
+        state: state.as_str(),
+        id,
+        calls,
+    })
+}
+
+/// Ends a task and every call that was made because of it, and says which those were.
+pub(crate) async fn cancel(
+    tasks: &Tasks,
+    call: &Call,
+    request: CancelTaskRequest,
+) -> Result<Shared<Task>, Error> {
+    let id = request.id.clone();
+    let task = tasks.cancel(call, request).await?;
+    let scope = Scope::tenant(call.place.tenant.clone());
+    let mut ended = Vec::new();
+    let mut waiting = vec![id];
+    while let Some(id) = waiting.pop() {
+        for child in tasks.children(&scope, &id, MOST_CHILDREN).await? {
+            if ended.len() >= MOST_OF_TREE {
+                break;
+            }
+            waiting.push(child.id.clone());
+            if child.state.is_terminal() {
+                continue;
+            }
+            let request = CancelTaskRequest { tenant: None, id: child.id.clone(), metadata: None };
+            let outcome = tasks.cancel(&Call::new(child.place.clone()), request).await;
+            let (state, why) = match outcome {
+                Ok(task) => match task.value() {
+                    Ok(task) => (task.status.state, None),
+                    Err(_) => (TaskState::Unspecified, None),
+                },
+                Err(error) => (child.state, Some(error.message().to_owned())),
+            };
+            ended.push(Ended {
+                task_id: child.id.as_str().to_owned(),
+                agent: child.place.agent.as_str().to_owned(),
+                state: state.as_str(),
+                why,
+            });
+        }
+    }
+    if ended.is_empty() {
+        return Ok(task);
+    }
+    let Ok(list) = Raw::from_value(&ended) else { return Ok(task) };
+    let mut task = nuncio_protocol::service::read(task)?;
+    let metadata = task.metadata.unwrap_or_else(|| Object::from_members([]));
+    task.metadata = Some(metadata.with(CANCELED_CALLS, list));
+    Ok(Shared::new(task))
+}
+
+/// A call that ended, or did not, with the one above it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ended {
+    task_id: String,
+    agent: String,
+    state: &'static str,
+    /// Why it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}

@@ -1,0 +1,55 @@
+//! What only some tasks have: notes and parents.
+
+use bytes::Bytes;
+use nuncio_protocol::ids::TaskId;
+use nuncio_tasks::store::{Error, Head, TaskRef};
+
+use super::{
+    connection::Connection,
+    error::Failure,
+    row::{self, ScopeNames, head_columns, head_tables, in_scope},
+    text::{quote, unquote},
+};
+
+const NOTE: &str = "SELECT note FROM notes WHERE task = $1";
+
+const PARENT: &str = "SELECT parent FROM parents WHERE task = $1";
+
+/// In the order of their keys, which is that of their opening.
+const CHILDREN: &str = concat!(
+    "SELECT ",
+    head_columns!(),
+    " FROM ",
+    head_tables!(),
+    " JOIN parents c ON c.task = t.key AND c.tenant = n.key WHERE ",
+    in_scope!(),
+    " AND c.parent = $4 ORDER BY c.task LIMIT $5"
+);
+
+pub(super) async fn note(connection: &Connection, task: TaskRef) -> Result<Option<Bytes>, Failure> {
+    let rows = connection.query(NOTE, &[&task.0]).await?;
+    Ok(rows.first().map(|row| Bytes::copy_from_slice(row.get(0))))
+}
+
+pub(super) async fn parent(
+    connection: &Connection,
+    task: TaskRef,
+) -> Result<Option<TaskId>, Failure> {
+    let rows = connection.query(PARENT, &[&task.0]).await?;
+    let parse = |text: &str| TaskId::parse(&unquote(text));
+    let parent = rows.first().map(|row| parse(row.get(0))).transpose();
+    Ok(parent.map_err(|error| Error::Spoilt(error.to_string()))?)
+}
+
+pub(super) async fn children(
+    connection: &Connection,
+    scope: &ScopeNames,
+    parent: &TaskId,
+    most: usize,
+) -> Result<Vec<Head>, Failure> {
+    let (parent, most) = (quote(parent.as_str()), row::count(most));
+    let rows = connection
+        .query(CHILDREN, &[&scope.tenant, &scope.agent, &scope.caller, &parent, &most])
+        .await?;
+    Ok(rows.iter().map(|row| row::head(row, 0)).collect::<Result<_, _>>()?)
+}
