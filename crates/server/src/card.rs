@@ -1,4 +1,4 @@
-//! The cards that are shown to everybody.
+//! The cards of an agent, as they are shown.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +16,7 @@ use nuncio_protocol::{
     dialect::Legacy,
     error::Error,
     json,
+    time::Timestamp,
     version::Version,
     wire::card_document,
 };
@@ -24,6 +25,8 @@ use crate::{body::Body, context, respond};
 
 /// How long a card may be kept (P-25).
 const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=30");
+/// The same for a card that is not for everybody: only its reader may keep it.
+const PRIVATE_CACHE: HeaderValue = HeaderValue::from_static("private, max-age=30");
 
 /// Where cards are found, below the URL of the agent.
 pub(crate) const CARD: &str = "/.well-known/agent-card.json";
@@ -40,6 +43,16 @@ pub enum CardStyle {
     Plain,
 }
 
+/// Who may read an agent's card, and the documents beside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CardReaders {
+    /// Whoever asks.
+    #[default]
+    Everybody,
+    /// Callers who are let in. Others are refused, as with every other request.
+    Admitted,
+}
+
 /// One agent's cards in every form, and the keys that signed them.
 #[derive(Clone, Debug)]
 pub(crate) struct Cards {
@@ -52,6 +65,7 @@ pub(crate) struct Cards {
     /// At paths of their own.
     others: BTreeMap<String, Document>,
     modified: HeaderValue,
+    cache: HeaderValue,
 }
 
 #[derive(Clone, Debug)]
@@ -67,7 +81,7 @@ impl Cards {
         shown: &AgentCard,
         legacy: Option<Legacy>,
         style: CardStyle,
-        keys: Option<String>,
+        modified: Timestamp,
     ) -> Result<Self, Error> {
         let v1 = json::to_string(card);
         // A card with tenants has no interface of 0.3, nor does one whose author wants none.
@@ -90,16 +104,21 @@ impl Cards {
                 (text.clone(), text)
             }
         };
-        let now = jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
         Ok(Self {
             v1: Document::new(v1),
             unversioned: Document::new(unversioned),
             old: Document::new(old),
-            keys: keys.map(Document::new),
+            keys: None,
             others: BTreeMap::new(),
-            // A moment is plain text.
-            modified: HeaderValue::try_from(now).unwrap_or(HeaderValue::from_static("0")),
+            modified: http_date(modified),
+            cache: CACHE,
         })
+    }
+
+    /// Shows the keys that the signatures on the card verify with.
+    pub(crate) fn with_keys(mut self, keys: Option<String>) -> Self {
+        self.keys = keys.map(Document::new);
+        self
     }
 
     /// Shows more documents, each at its path.
@@ -108,7 +127,16 @@ impl Cards {
         self
     }
 
-    /// Answers a request for a public document, if the path is that of one.
+    /// Tells caches for whom everything is.
+    pub(crate) fn for_readers(mut self, readers: CardReaders) -> Self {
+        self.cache = match readers {
+            CardReaders::Everybody => CACHE,
+            CardReaders::Admitted => PRIVATE_CACHE,
+        };
+        self
+    }
+
+    /// Answers a request for a document, if the path is that of one.
     pub(crate) fn find(&self, path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
         let document = match path {
             CARD => {
@@ -136,7 +164,7 @@ impl Cards {
         let answer = response.headers_mut();
         answer.insert(ETAG, document.tag.clone());
         answer.insert(LAST_MODIFIED, self.modified.clone());
-        answer.insert(CACHE_CONTROL, CACHE);
+        answer.insert(CACHE_CONTROL, self.cache.clone());
         answer.insert(VARY, HeaderValue::from_static("A2A-Version"));
         response
     }
@@ -155,6 +183,14 @@ impl Cards {
                 .any(|tag| tag == b"*" || tag.strip_prefix(b"W/").unwrap_or(tag) == own)
         })
     }
+}
+
+/// Writes a moment as HTTP does, to the second (RFC 9110 §5.6.7).
+fn http_date(moment: Timestamp) -> HeaderValue {
+    let moment = jiff::Timestamp::from_second(moment.to_parts().0).unwrap_or_default();
+    let text = moment.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    // A moment is plain text.
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("0"))
 }
 
 impl Document {

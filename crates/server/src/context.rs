@@ -6,6 +6,8 @@ use http::{HeaderMap, HeaderName};
 use nuncio_auth::Identity;
 use nuncio_protocol::{
     error::{Error, ErrorKind},
+    ids::{TaskId, Tenant},
+    operation::Request,
     service::{CallContext, Priority, TraceContext},
     version::Version,
 };
@@ -22,6 +24,15 @@ const PRIORITY: HeaderName = HeaderName::from_static("a2a-priority");
 const REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("a2a-request-timeout");
 /// How long a molecule waits, in seconds; 0 is for ever (MD-30).
 const TIMEOUT: HeaderName = HeaderName::from_static("x-timeout");
+/// How long a caller of gRPC waits, with its unit behind it.
+const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+/// The task because of which a message is sent, and the member of a request's metadata that says
+/// the same (MD-39).
+const PARENT_TASK: HeaderName = HeaderName::from_static("a2a-parent-task");
+const PARENT_TASK_ID: &str = "parent_task_id";
+/// The agent behind a shared endpoint, by metadata of gRPC: 0.3 has no field for it.
+const AGENT: [HeaderName; 2] =
+    [HeaderName::from_static("a2a-agent"), HeaderName::from_static("x-a2a-agent")];
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 
@@ -54,10 +65,49 @@ pub(crate) fn read(
             Ok(TraceContext { parent: parent.to_owned(), state: state.to_owned() })
         })
         .transpose()?;
+    ctx.parent = text(headers, &PARENT_TASK)?
+        .map(|task| TaskId::parse(task).map_err(|_| invalid(&PARENT_TASK, "must be a task's id")))
+        .transpose()?;
     Ok(ctx)
 }
 
-/// Returns how long the caller waits, by whichever name it says so (C-27).
+/// Reads from a request what its headers might have said. Only messages have a parent.
+pub(crate) fn complete(ctx: &mut CallContext, request: &Request) {
+    let (Request::SendMessage(send) | Request::SendStreamingMessage(send)) = request else {
+        ctx.parent = None;
+        return;
+    };
+    let Some(metadata) = &send.metadata else { return };
+    // Metadata is anybody's: what is there in another shape means something else.
+    let member = |key: &str| metadata.get(key).and_then(|value| value.as_text());
+    if ctx.parent.is_none() {
+        ctx.parent = member(PARENT_TASK_ID).and_then(|task| TaskId::parse(&task).ok());
+    }
+    if ctx.trace.is_none() {
+        // It goes on in a header.
+        let member = |name: &HeaderName| member(name.as_str()).filter(|text| is_printable(text));
+        ctx.trace = member(&TRACE_PARENT)
+            .map(|parent| TraceContext { parent, state: member(&TRACE_STATE).unwrap_or_default() });
+    }
+}
+
+/// Returns the agent that the metadata of a call over gRPC names.
+pub(crate) fn agent(headers: &HeaderMap) -> Result<Option<Tenant>, Error> {
+    let mut found: Option<Tenant> = None;
+    for name in &AGENT {
+        for value in headers.get_all(name) {
+            let named = value.to_str().ok().and_then(|text| Tenant::parse(text).ok());
+            let named = named.ok_or_else(|| invalid(name, "must name an agent"))?;
+            if found.as_ref().is_some_and(|found| *found != named) {
+                return Err(invalid(name, "names another agent than before"));
+            }
+            found = Some(named);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns how long the caller waits, by whichever name it says so (C-27): the shortest counts.
 fn wait(headers: &HeaderMap) -> Result<Option<Duration>, Error> {
     let number = |name: &HeaderName, wanted: &'static str| -> Result<Option<u64>, Error> {
         let Some(number) = text(headers, name)? else { return Ok(None) };
@@ -66,7 +116,33 @@ fn wait(headers: &HeaderMap) -> Result<Option<Duration>, Error> {
     let milliseconds = number(&REQUEST_TIMEOUT, "must be a whole number of milliseconds")?;
     let seconds = number(&TIMEOUT, "must be a whole number of seconds")?;
     let seconds = seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs);
-    Ok(milliseconds.map(Duration::from_millis).or(seconds))
+    let grpc = text(headers, &GRPC_TIMEOUT)?
+        .map(|text| grpc_timeout(text).ok_or_else(|| invalid(&GRPC_TIMEOUT, "must be as `30S`")))
+        .transpose()?;
+    Ok([milliseconds.map(Duration::from_millis), seconds, grpc].into_iter().flatten().min())
+}
+
+/// Reads up to eight digits and a unit.
+fn grpc_timeout(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    if digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number: u64 = digits.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(number * 3_600),
+        "M" => Duration::from_secs(number * 60),
+        "S" => Duration::from_secs(number),
+        "m" => Duration::from_millis(number),
+        "u" => Duration::from_micros(number),
+        "n" => Duration::from_nanos(number),
+        _ => return None,
+    })
+}
+
+/// Tells whether a caller asks for extensions.
+pub(crate) fn wants_extensions(headers: &HeaderMap) -> bool {
+    headers.contains_key(EXTENSIONS) || headers.contains_key(LEGACY_EXTENSIONS)
 }
 
 fn extensions(headers: &HeaderMap) -> BTreeSet<String> {
@@ -86,7 +162,35 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>
     value.to_str().map(Some).map_err(|_| invalid(name, "must be printable ASCII"))
 }
 
+fn is_printable(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
 fn invalid(name: &HeaderName, text: &'static str) -> Error {
     Error::new(ErrorKind::InvalidParams, format!("header {name} {text}"))
         .with_violation(name.as_str(), text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<Duration>) {
+        assert_eq!(grpc_timeout(text), expected, "{text:?}");
+    }
+
+    #[test]
+    fn a_timeout_of_grpc_is_digits_and_a_unit() {
+        check("1H", Some(Duration::from_secs(3_600)));
+        check("2M", Some(Duration::from_secs(120)));
+        check("30S", Some(Duration::from_secs(30)));
+        check("250m", Some(Duration::from_millis(250)));
+        check("99999999u", Some(Duration::from_micros(99_999_999)));
+        check("7n", Some(Duration::from_nanos(7)));
+        check("99999999H", Some(Duration::from_secs(99_999_999 * 3_600)));
+        for wrong in ["", "S", "30", "30s", "-1S", "+1S", "1.5S", "100000000S", "1 S", "3é"] {
+            check(wrong, None);
+        }
+    }
 }

@@ -20,7 +20,7 @@ use std::{pin::Pin, sync::Arc};
 use tonic::{Code, Status};
 
 use crate::{
-    endpoint::{Endpoint, Sender},
+    endpoint::{Inner, Sender},
     streams::{Following, Next},
 };
 
@@ -33,12 +33,12 @@ type Messages<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 /// Calls an endpoint with what came over gRPC.
 #[derive(Clone, Debug)]
 pub(crate) struct Calls {
-    endpoint: Arc<Endpoint>,
+    endpoint: Arc<Inner>,
     version: Version,
 }
 
 impl Calls {
-    pub(crate) fn new(endpoint: Arc<Endpoint>, version: Version) -> Self {
+    pub(crate) fn new(endpoint: Arc<Inner>, version: Version) -> Self {
         Self { endpoint, version }
     }
 

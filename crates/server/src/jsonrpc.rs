@@ -14,14 +14,14 @@ use nuncio_protocol::{
 use crate::{
     body::Body,
     dialects::names,
-    endpoint::{Endpoint, Sender},
+    endpoint::{Inner, Sender},
     respond,
     sse::{self, Encoder},
 };
 
 /// Answers a call.
 pub(crate) async fn answer(
-    endpoint: &Endpoint,
+    endpoint: &Inner,
     form: WireForm,
     ctx: CallContext,
     head: &Parts,
@@ -47,7 +47,7 @@ pub(crate) async fn answer(
 }
 
 async fn call_one(
-    endpoint: &Endpoint,
+    endpoint: &Inner,
     form: WireForm,
     rules: Box<dyn JsonRpcForm>,
     mut ctx: CallContext,
@@ -107,7 +107,7 @@ fn reads_events_alone(form: WireForm, head: &Parts) -> bool {
 
 /// Does what a notification says. It is never answered, so nobody waits for it either.
 async fn notify(
-    endpoint: &Endpoint,
+    endpoint: &Inner,
     ctx: CallContext,
     request: Request,
     name: Option<String>,
@@ -132,7 +132,7 @@ async fn notify(
 
 /// Answers several calls, one after the other (PD-04).
 async fn batch(
-    endpoint: &Endpoint,
+    endpoint: &Inner,
     rules: &dyn JsonRpcForm,
     mut ctx: CallContext,
     head: &Parts,

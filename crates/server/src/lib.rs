@@ -21,15 +21,19 @@
 //! That is JSON-RPC, HTTP+JSON and gRPC on one port, A2A 1.0 and 0.3 side by side, streams that
 //! can be resumed, webhooks, a card, limits, and an orderly end.
 //!
+//! A program that has its own listener, or more agents than one, puts an [`Endpoint`] for each of
+//! them below a path of its router.
+//!
 //! The modules stand in the order in which a request meets them: [`Server`] owns the listener,
 //! `endpoint` finds the caller and the form of the request, `jsonrpc`, `rest` and `grpc` read it
 //! and write the answer, [`LocalAgent`] calls the engine, `streams` and `sse` carry events back.
 
 mod server;
 
+mod capacity;
 mod card;
 mod context;
-mod endpoint;
+pub mod endpoint;
 mod permits;
 
 pub mod dialects;
@@ -50,8 +54,10 @@ mod body;
 mod respond;
 
 pub use body::Body;
-pub use card::CardStyle;
+pub use capacity::Capacity;
+pub use card::{CardReaders, CardStyle};
 pub use dialects::Dialects;
+pub use endpoint::{Endpoint, Tenants};
 pub use local::LocalAgent;
 pub use nuncio_tasks::{
     agent::{Agent, Cause, Conduct, Failure, Interrupted, Turn},

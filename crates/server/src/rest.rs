@@ -16,14 +16,14 @@ use nuncio_protocol::{
 use crate::{
     body::Body,
     dialects::names,
-    endpoint::{Endpoint, Sender},
+    endpoint::{Inner, Sender},
     respond,
     sse::{self, Encoder},
 };
 
 /// Answers a call.
 pub(crate) async fn answer(
-    endpoint: &Endpoint,
+    endpoint: &Inner,
     form: WireForm,
     mut ctx: CallContext,
     head: &Parts,

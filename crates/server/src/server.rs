@@ -4,7 +4,7 @@ mod builder;
 
 use std::{
     convert::Infallible, error::Error as StdError, future::Future, io, net::SocketAddr, pin::Pin,
-    sync::Arc, time::Duration,
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -19,7 +19,7 @@ use nuncio_tasks::engine::Tasks;
 
 pub use builder::{Limits, Server};
 
-use crate::{body::Body, endpoint::Endpoint, respond, streams::Streams};
+use crate::{body::Body, capacity::Capacity, endpoint::Endpoint, respond};
 
 /// Why a server could not start.
 #[derive(Debug, thiserror::Error)]
@@ -41,10 +41,10 @@ pub enum Error {
 #[must_use = "it answers once `run` is called"]
 pub struct Bound {
     listeners: Vec<Listener>,
-    endpoint: Arc<Endpoint>,
+    endpoint: Endpoint,
     card: AgentCard,
     tasks: Tasks,
-    streams: Arc<Streams>,
+    capacity: Capacity,
     drain: Drain,
     patience: Duration,
     url: String,
@@ -150,8 +150,8 @@ impl Bound {
         B::Error: Into<Box<dyn StdError + Send + Sync>>,
     {
         let watching = {
-            let streams = Arc::clone(&self.streams);
-            tokio::spawn(async move { streams.watch().await })
+            let capacity = self.capacity.clone();
+            tokio::spawn(async move { capacity.watch().await })
         };
         let service = wrap(Front { endpoint: self.endpoint, drain: self.drain.clone() });
         let mut serving = tokio::task::JoinSet::new();
@@ -175,7 +175,7 @@ impl Bound {
 /// Answers every request of a server, whichever connection it came over.
 #[derive(Clone, Debug)]
 pub struct Front {
-    endpoint: Arc<Endpoint>,
+    endpoint: Endpoint,
     drain: Drain,
 }
 
@@ -198,7 +198,7 @@ where
                 _ => {}
             }
         }
-        let endpoint = Arc::clone(&self.endpoint);
+        let endpoint = self.endpoint.clone();
         Box::pin(async move { Ok(endpoint.answer(request).await) })
     }
 }

@@ -62,13 +62,16 @@ pub(crate) struct Streams {
 struct Open {
     next: u64,
     readers: HashMap<u64, Arc<Reader>>,
-    callers: HashMap<Caller, usize>,
+    callers: HashMap<Known, usize>,
 }
+
+/// A caller. Two organisations may call theirs by the same name.
+type Known = (Option<Arc<str>>, Caller);
 
 /// Who reads a stream, and when it last had room.
 #[derive(Debug)]
 struct Reader {
-    caller: Caller,
+    caller: Known,
     peer: Option<Peer>,
     /// In milliseconds since the server began.
     polled: AtomicU64,
@@ -85,10 +88,10 @@ impl Streams {
         identity: &Identity,
         peer: Option<&Peer>,
     ) -> Result<Place, Error> {
-        let caller = &identity.caller;
+        let caller: Known = (identity.organisation.clone(), identity.caller.clone());
         let mut open = self.lock();
-        let own = open.callers.get(caller).copied().unwrap_or(0);
-        let limit = match caller {
+        let own = open.callers.get(&caller).copied().unwrap_or(0);
+        let limit = match caller.1 {
             Caller::Anonymous => usize::MAX,
             _ => self.limits.open_per_caller,
         };
@@ -102,7 +105,7 @@ impl Streams {
         let number = open.next;
         open.next += 1;
         let polled = AtomicU64::new(self.now());
-        let reader = Arc::new(Reader { caller: caller.clone(), peer: peer.cloned(), polled });
+        let reader = Arc::new(Reader { caller, peer: peer.cloned(), polled });
         open.readers.insert(number, Arc::clone(&reader));
         drop(open);
         let credential = identity.ends().then(|| Credential(Box::pin(identity.ended())));

@@ -1,7 +1,5 @@
 //! What the card of an agent promises and demands, checked before the agent is asked.
 
-use std::collections::BTreeSet;
-
 use nuncio_protocol::{
     card::AgentCard,
     error::{Error, ErrorKind, reason},
@@ -17,7 +15,6 @@ pub(crate) struct Terms {
     streaming: bool,
     push: bool,
     required: Vec<String>,
-    known: BTreeSet<String>,
     input: MediaTypes,
     output: MediaTypes,
 }
@@ -31,11 +28,9 @@ impl Terms {
             streaming: capabilities.streaming == Some(true),
             push: capabilities.push_notifications == Some(true),
             required: extensions
-                .clone()
                 .filter(|extension| extension.required)
                 .map(|extension| extension.uri.clone())
                 .collect(),
-            known: extensions.map(|extension| extension.uri.clone()).collect(),
             input: MediaTypes::new(
                 card.default_input_modes.iter().chain(skills.clone().flat_map(|s| &s.input_modes)),
             ),
@@ -43,11 +38,6 @@ impl Terms {
                 card.default_output_modes.iter().chain(skills.flat_map(|s| &s.output_modes)),
             ),
         }
-    }
-
-    /// Returns the extensions that are active in a call: those that both sides know.
-    pub(crate) fn active<'a>(&'a self, ctx: &'a CallContext) -> impl Iterator<Item = &'a str> {
-        self.known.intersection(&ctx.extensions).map(String::as_str)
     }
 
     pub(crate) fn check_streaming(&self) -> Result<(), Error> {

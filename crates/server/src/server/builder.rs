@@ -15,7 +15,7 @@ use nuncio_protocol::{
     dialect::{Legacy, Offered},
     error::ErrorTable,
     ids::Tenant,
-    json,
+    time::Timestamp,
     version::Version,
 };
 use nuncio_tasks::{
@@ -27,16 +27,16 @@ use nuncio_tasks::{
     scope::Name,
     store::Store,
 };
-use tokio::{net::lookup_host, sync::Semaphore};
+use tokio::net::lookup_host;
 
 use super::{Bound, Error};
 use crate::{
-    card::{CardStyle, Cards, KEYS},
-    dialects::{Dialects, PocketPaw, Spoken, TimeLimited},
-    endpoint::Endpoint,
+    capacity::Capacity,
+    card::{CardStyle, KEYS},
+    dialects::{Dialects, PocketPaw, TimeLimited},
+    endpoint::{Endpoint, Tenants},
     local::LocalAgent,
-    streams::{StreamLimits, Streams},
-    terms::Terms,
+    streams::StreamLimits,
 };
 
 /// Says on a card that streams can be resumed with `Last-Event-ID`.
@@ -272,11 +272,6 @@ impl Server {
         };
         let keys = self.finish_cards(&url, &grpc)?;
         let card = self.card.clone();
-        let (dialects, offered) = (self.dialects.clone(), self.dialects.offered());
-        let shown = dialects.card(&card);
-        let cards = Cards::new(&card, &shown, offered.legacy, self.card_style, keys)
-            .map_err(|error| Error::Settings(format!("the card cannot be shown: {error}")))?
-            .with_others(dialects.documents(&self.name, &card, &url));
 
         let name = Name::parse(&self.name)
             .map_err(|error| Error::Settings(format!("the agent's name: {error}")))?;
@@ -287,25 +282,26 @@ impl Server {
             agent = agent.extended_card(extended);
         }
         let drain = Drain::new();
-        let streams = Streams::new(self.limits.streams, drain.clone());
-        let endpoint_name = self.name;
-        let endpoint = Endpoint {
-            name: endpoint_name.clone(),
-            service: Arc::new(agent),
-            terms: Terms::of(&card),
-            cards,
-            offered,
-            dialects: Spoken::new(dialects, &endpoint_name, &card),
-            tenants: self.tenants,
-            gatekeeper: self.gatekeeper,
-            table: self.table,
-            body_limits: self.limits.bodies,
-            streams: Arc::clone(&streams),
-            room: Semaphore::new(self.limits.calls.min(Semaphore::MAX_PERMITS)),
+        let capacity = Capacity::new(self.limits.calls, self.limits.streams, drain.clone());
+        let tenants = match self.tenants {
+            tenants if tenants.is_empty() => Tenants::Any,
+            tenants => Tenants::Only(tenants),
         };
+        let mut endpoint = Endpoint::builder(self.name, Arc::new(agent), capacity.clone())
+            .url(&url)
+            .card(card.clone(), Timestamp::now())
+            .card_style(self.card_style)
+            .dialects(self.dialects)
+            .tenants(tenants)
+            .gatekeeper(self.gatekeeper)
+            .error_table(self.table)
+            .body_limits(self.limits.bodies);
+        if let Some(keys) = keys {
+            endpoint = endpoint.keys(keys);
+        }
+        let endpoint = endpoint.build()?;
         let patience = self.limits.drain;
-        let endpoint = Arc::new(endpoint);
-        Ok(Bound { listeners, endpoint, card, tasks, streams, drain, patience, url, local_url })
+        Ok(Bound { listeners, endpoint, card, tasks, capacity, drain, patience, url, local_url })
     }
 
     async fn listener(&self, address: &str) -> Result<Listener, Error> {
@@ -329,7 +325,7 @@ impl Server {
     }
 
     /// Adds to the cards what only the server knows, and signs them. Returns the public keys.
-    fn finish_cards(&mut self, url: &str, grpc: &str) -> Result<Option<String>, Error> {
+    fn finish_cards(&mut self, url: &str, grpc: &str) -> Result<Option<KeySet>, Error> {
         let has_push = self.push.is_some() || self.store.is_none();
         let interfaces = interfaces(url, grpc, self.dialects.offered(), &self.tenants);
         let promises_extended = self.extended.is_some();
@@ -362,7 +358,7 @@ impl Server {
         }
         let mut keys = KeySet::default();
         keys.insert(signer.public_key().clone());
-        Ok(Some(json::to_string(&keys)))
+        Ok(Some(keys))
     }
 
     fn engine(&mut self, name: &Name) -> Tasks {

@@ -2,6 +2,7 @@
 
 mod callers;
 mod cards;
+mod endpoints;
 mod floods;
 mod keys;
 mod operations;

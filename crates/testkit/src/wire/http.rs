@@ -29,6 +29,7 @@ pub struct Http {
     connect: Arc<dyn Fn() -> Connecting + Send + Sync>,
     scheme: &'static str,
     authority: String,
+    prefix: String,
     headers: HeaderMap,
     http2: bool,
 }
@@ -73,6 +74,7 @@ impl Http {
             connect: Arc::new(connect),
             scheme: "https",
             authority: authority.into(),
+            prefix: String::new(),
             headers: HeaderMap::new(),
             http2: false,
         }
@@ -82,6 +84,13 @@ impl Http {
     #[must_use]
     pub fn http2(mut self) -> Self {
         self.http2 = true;
+        self
+    }
+
+    /// Asks below a path such as `/agents/a`. gRPC knows no such thing.
+    #[must_use]
+    pub fn below(mut self, prefix: &str) -> Self {
+        prefix.clone_into(&mut self.prefix);
         self
     }
 
@@ -136,11 +145,9 @@ impl Http {
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> io::Result<Response<Incoming>> {
-        let uri = if self.http2 {
-            format!("{}://{}{path}", self.scheme, self.authority)
-        } else {
-            path.to_owned()
-        };
+        let path = format!("{}{path}", self.prefix);
+        let uri =
+            if self.http2 { format!("{}://{}{path}", self.scheme, self.authority) } else { path };
         let mut request = Request::builder()
             .method(method)
             .uri(uri)

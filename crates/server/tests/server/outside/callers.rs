@@ -31,7 +31,7 @@ use crate::outside::support::{Callers, Served, begin, scripted, send};
 const V1: (&str, &str) = ("a2a-version", "1.0");
 
 /// Every way to call, as a request of HTTP.
-const ROUTES: [(&str, &str, &str); 17] = [
+pub(crate) const ROUTES: [(&str, &str, &str); 17] = [
     ("POST", "/", r#"{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}"#),
     ("POST", "/a2a", r#"{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}"#),
     ("GET", "/", ""),

@@ -1,0 +1,416 @@
+//! From a request to the form it is in, the caller, and the call.
+
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    fmt,
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+};
+
+use bytes::Bytes;
+use http::{
+    Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode,
+    header::{CONTENT_ENCODING, CONTENT_TYPE, WWW_AUTHENTICATE},
+    request::Parts,
+};
+use http_body_util::BodyExt as _;
+use hyper::body::Body as HttpBody;
+use nuncio_auth::{Certificate, Gatekeeper, Identity, Presented, Refusal};
+use nuncio_net::listen::{
+    Peer,
+    body::{BodyLimits, Guarded},
+};
+use nuncio_protocol::{
+    dialect::{Incoming, Offered, Refused, WireForm, choose},
+    error::{Error, ErrorKind, ErrorTable},
+    grpc::{
+        v1::a2a_service_server::A2aServiceServer as V1Server,
+        v03::a2a_service_server::A2aServiceServer as V03Server,
+    },
+    http::Query,
+    operation::Request as A2aRequest,
+    service::{A2aService, CallContext, Outcome, call},
+    version::Version,
+};
+use tower_service::Service as _;
+
+use super::{
+    BoxError, Tenants,
+    builder::ExtensionsOf,
+    refuse::{body_error, not_allowed},
+};
+use crate::{
+    body::Body,
+    capacity::Capacity,
+    card::{CardReaders, Cards},
+    context,
+    dialects::{Spoken, names},
+    grpc::{Calls, V1, V03},
+    jsonrpc, permits, rest,
+    streams::Place,
+};
+
+/// The only version that the opportunity agents name in a header of their own.
+const CAPABILITY_VERSION: &str = "a2a-protocol-version";
+
+/// What an endpoint is made of.
+pub(crate) struct Inner {
+    pub(crate) name: String,
+    pub(crate) service: Arc<dyn A2aService>,
+    /// Where there is no card, there are no documents.
+    pub(super) cards: Option<Cards>,
+    pub(super) card_readers: CardReaders,
+    pub(super) extensions: Known,
+    pub(super) offered: Offered,
+    pub(crate) dialects: Spoken,
+    pub(super) tenants: Tenants,
+    pub(super) gatekeeper: Option<Gatekeeper>,
+    pub(super) table: ErrorTable,
+    pub(super) body_limits: BodyLimits,
+    pub(super) capacity: Capacity,
+}
+
+/// The extensions that are known.
+pub(super) enum Known {
+    /// Those on the card.
+    Card(BTreeSet<String>),
+    /// Those of the agent that is called.
+    Lookup(Arc<ExtensionsOf>),
+}
+
+/// Where a call leaves the extensions that are active in it, for the head of the answer.
+#[derive(Clone, Default)]
+struct Active(Arc<OnceLock<HeaderValue>>);
+
+impl Inner {
+    /// Answers a request, whatever it is.
+    pub(super) async fn answer<B>(self: Arc<Self>, request: Request<B>) -> Response<Body>
+    where
+        B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let (mut head, body) = request.into_parts();
+        if let Some(error) = self.dialects.disabled() {
+            return self.refuse_all(&head, &error);
+        }
+        if self.card_readers == CardReaders::Everybody
+            && let Some(document) = self.document(&head)
+        {
+            return document;
+        }
+        let identity = match self.admit(&head).await {
+            Ok(identity) => identity,
+            Err(refusal) => return self.turn_away(&head, &refusal),
+        };
+        if self.card_readers == CardReaders::Admitted
+            && let Some(document) = self.document(&head)
+        {
+            return document;
+        }
+        head.extensions.insert(Arc::clone(&identity));
+        if context::wants_extensions(&head.headers) {
+            head.extensions.insert(Active::default());
+        }
+        if is_grpc(&head.headers) {
+            // Boxed: it is large, and every other request would carry its size around.
+            return Box::pin(self.grpc(head, body, &identity)).await;
+        }
+        if let Err(error) = check_encoding(&head) {
+            return self.refuse_early(&head, &error, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+        }
+        let body = match Guarded::new(body, self.body_limits).collect().await {
+            Ok(body) => body,
+            Err(error) => return self.refuse_body(&head, &error),
+        };
+        let mut response = self.http(&head, &body, &identity).await;
+        if response.status() == StatusCode::UNAUTHORIZED
+            && let Some(challenge) = Refusal::Missing.challenge()
+        {
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+
+    /// Answers a request of which the body has been read.
+    async fn http(&self, head: &Parts, body: &Bytes, identity: &Identity) -> Response<Body> {
+        let path = head.uri.path();
+        let version = version(head);
+        let incoming = Incoming {
+            method: head.method.as_str(),
+            path,
+            version: version.as_deref(),
+            capability_version: header(&head.headers, CAPABILITY_VERSION),
+            body,
+        };
+        let form = match choose(&incoming, self.offered) {
+            Ok(form) => form,
+            Err(Refused { form, error }) => return self.refuse(form, head, body, &error),
+        };
+        let is_json_rpc = form.json_rpc("").is_some();
+        if is_json_rpc && head.method != Method::POST {
+            return not_allowed();
+        }
+        if let Err(error) = check_media_type(head, body) {
+            return self.refuse(form, head, body, &error);
+        }
+        let spoken = if is_v1(form) { Version::V1_0 } else { Version::V0_3 };
+        let mut ctx = match context::read(&head.headers, identity, spoken) {
+            Ok(ctx) => ctx,
+            Err(error) => return self.refuse(form, head, body, &error),
+        };
+        ctx.tenant = self.tenants.fixed().cloned();
+        let mut response = if is_json_rpc {
+            jsonrpc::answer(self, form, ctx, head, body).await
+        } else {
+            Box::pin(rest::answer(self, form, ctx, head, path, body)).await
+        };
+        if let Some(active) = Active::of(&head.extensions) {
+            let headers = response.headers_mut();
+            if spoken.is_legacy() {
+                headers.insert(context::LEGACY_EXTENSIONS, active.clone());
+            }
+            headers.insert(context::EXTENSIONS, active);
+        }
+        response
+    }
+
+    async fn grpc<B>(
+        self: Arc<Self>,
+        mut head: Parts,
+        body: B,
+        identity: &Identity,
+    ) -> Response<Body>
+    where
+        B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let version = version(&head);
+        let incoming = Incoming {
+            method: head.method.as_str(),
+            path: head.uri.path(),
+            version: version.as_deref(),
+            ..Incoming::default()
+        };
+        let (form, ctx) = match choose(&incoming, self.offered) {
+            Ok(form @ (WireForm::V1Grpc | WireForm::V03Grpc)) => {
+                let spoken = if is_v1(form) { Version::V1_0 } else { Version::V0_3 };
+                match self.read_metadata(&head, identity, spoken) {
+                    Ok(ctx) => (form, ctx),
+                    Err(error) => return self.refuse_grpc(&error),
+                }
+            }
+            Ok(_) => {
+                let text = format!("no service at {}", incoming.path);
+                return self.refuse_grpc(&Error::new(ErrorKind::MethodNotFound, text));
+            }
+            Err(refused) => return self.refuse_grpc(&refused.error),
+        };
+        let active = head.extensions.get::<Active>().cloned();
+        let calls = Calls::new(Arc::clone(&self), ctx.version);
+        head.extensions.insert(ctx);
+        let path = head.uri.path().to_owned();
+        let limit = usize::try_from(self.body_limits.bytes).unwrap_or(usize::MAX);
+        let says = calls.clone();
+        let body = Guarded::new(body, self.body_limits);
+        let body = body.map_err(move |error| says.status(&body_error(&error)));
+        let request = Request::from_parts(head, body);
+        let explains = calls.clone();
+        let answered = match form {
+            WireForm::V1Grpc => {
+                V1Server::new(V1(calls)).max_decoding_message_size(limit).call(request).await
+            }
+            _ => V03Server::new(V03(calls)).max_decoding_message_size(limit).call(request).await,
+        };
+        let Ok(response) = answered;
+        let mut response = explains.explain(response, &path).map(Body::grpc);
+        if let Some(active) = active.as_ref().and_then(|active| active.0.get()) {
+            response.headers_mut().insert(context::EXTENSIONS, active.clone());
+        }
+        response
+    }
+
+    /// Reads a call's context over gRPC, where only metadata can say what has no field.
+    fn read_metadata(
+        &self,
+        head: &Parts,
+        identity: &Identity,
+        spoken: Version,
+    ) -> Result<CallContext, Error> {
+        let mut ctx = context::read(&head.headers, identity, spoken)?;
+        let named = match self.tenants {
+            Tenants::Any => None,
+            _ => context::agent(&head.headers)?,
+        };
+        ctx.tenant = named.or_else(|| self.tenants.fixed().cloned());
+        Ok(ctx)
+    }
+
+    /// Calls the agent, and makes room for a stream before it asks for one.
+    pub(crate) async fn call(
+        &self,
+        mut ctx: CallContext,
+        mut request: A2aRequest,
+        alias: Option<String>,
+        sender: Sender<'_>,
+    ) -> Result<(Outcome, Option<Place>), Error> {
+        permits::check(sender.identity()?, &mut request)?;
+        ctx.tenant = self.tenants.find(ctx.tenant, request.tenant())?;
+        // However it was named: two requests that ask for the same are the same.
+        request.set_tenant(ctx.tenant.clone());
+        ctx.task_alias = alias;
+        context::complete(&mut ctx, &request);
+        let _room = match request {
+            // It makes room, so it needs none.
+            A2aRequest::CancelTask(_) => None,
+            _ => Some(self.capacity.call()?),
+        };
+        let place = if request.operation().is_streaming() {
+            Some(self.capacity.stream(sender.identity()?, sender.peer)?)
+        } else {
+            None
+        };
+        let active = sender.active.map(|active| (active, self.active_extensions(&ctx)));
+        let outcome = match ctx.task_alias.clone() {
+            None => call(&*self.service, ctx, request).await?,
+            // Boxed: it is large, and every other call would carry its size around.
+            Some(name) => Box::pin(names::call(&*self.service, ctx, request, &name)).await?,
+        };
+        if let Some((Active(slot), Some(active))) = active {
+            // The first of several calls in one request has said it.
+            let _ = slot.set(active);
+        }
+        Ok((outcome, place))
+    }
+
+    pub(crate) fn table(&self) -> ErrorTable {
+        self.table
+    }
+
+    /// Says who calls: whom the listener has found, or else whom the gatekeeper lets in.
+    async fn admit(&self, head: &Parts) -> Result<Arc<Identity>, Refusal> {
+        if let Some(identity) = head.extensions.get::<Arc<Identity>>() {
+            return Ok(Arc::clone(identity));
+        }
+        let Some(gatekeeper) = &self.gatekeeper else { return Err(Refusal::Missing) };
+        let peer = head.extensions.get::<Peer>();
+        // Nobody is at this address: whoever comes without a connection is a stranger.
+        let address = peer.map_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)), Peer::address);
+        let presented = Presented {
+            headers: &head.headers,
+            query: head.uri.query(),
+            address,
+            certificate: peer.and_then(Peer::certificate).map(Certificate::from),
+        };
+        gatekeeper.admit(presented).await.map(Arc::new)
+    }
+
+    /// Answers a request for a document, if it is one.
+    fn document(&self, head: &Parts) -> Option<Response<Body>> {
+        if !matches!(head.method, Method::GET | Method::HEAD) {
+            return None;
+        }
+        let path = head.uri.path();
+        let card = self.cards.as_ref().and_then(|cards| cards.find(path, &head.headers));
+        card.or_else(|| self.dialects.health(path, self.capacity.is_draining()))
+    }
+
+    /// Returns the extensions that are active in a call: those that both sides know.
+    fn active_extensions(&self, ctx: &CallContext) -> Option<HeaderValue> {
+        let active = match &self.extensions {
+            Known::Card(known) => join(known, &ctx.extensions),
+            Known::Lookup(lookup) => join(&lookup(ctx), &ctx.extensions),
+        };
+        HeaderValue::try_from(active).ok().filter(|value| !value.is_empty())
+    }
+}
+
+impl Active {
+    fn of(extensions: &Extensions) -> Option<HeaderValue> {
+        extensions.get::<Self>()?.0.get().cloned()
+    }
+}
+
+/// Who has sent a request, and over which connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Sender<'a> {
+    identity: Option<&'a Identity>,
+    peer: Option<&'a Peer>,
+    active: Option<&'a Active>,
+}
+
+impl<'a> Sender<'a> {
+    /// Finds out from what the endpoint and the listener have left with a request.
+    pub(crate) fn of(extensions: &'a Extensions) -> Self {
+        let identity = extensions.get::<Arc<Identity>>();
+        Self {
+            identity: identity.map(AsRef::as_ref),
+            peer: extensions.get(),
+            active: extensions.get(),
+        }
+    }
+
+    fn identity(&self) -> Result<&'a Identity, Error> {
+        // The endpoint leaves it with every request. If it were missing, nothing is permitted.
+        self.identity.ok_or_else(|| Error::new(ErrorKind::Internal, "nobody has sent the request"))
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+fn join(known: &BTreeSet<String>, wanted: &BTreeSet<String>) -> String {
+    known.intersection(wanted).map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn is_v1(form: WireForm) -> bool {
+    matches!(form, WireForm::V1 | WireForm::V1Http | WireForm::V1Grpc)
+}
+
+pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"))
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Returns `A2A-Version`, from the header or else from the query.
+fn version(head: &Parts) -> Option<Cow<'_, str>> {
+    if let Some(value) = head.headers.get(&context::VERSION) {
+        // What is no text is no version either.
+        return Some(value.to_str().unwrap_or("?").into());
+    }
+    let query = Query::parse(head.uri.query()?);
+    query.get("A2A-Version", "a2a-version").map(|value| value.to_owned().into())
+}
+
+/// Refuses compressed bodies: what they become has no limit.
+fn check_encoding(head: &Parts) -> Result<(), Error> {
+    match header(&head.headers, CONTENT_ENCODING.as_str()) {
+        None => Ok(()),
+        Some(encoding) if encoding.eq_ignore_ascii_case("identity") => Ok(()),
+        Some(encoding) => {
+            let text = format!("Content-Encoding: {encoding} is not read; send it plain");
+            Err(Error::new(ErrorKind::ContentTypeNotSupported, text))
+        }
+    }
+}
+
+/// Refuses bodies that are no JSON.
+fn check_media_type(head: &Parts, body: &[u8]) -> Result<(), Error> {
+    if body.is_empty() {
+        return Ok(());
+    }
+    let Some(given) = head.headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let given = given.to_str().unwrap_or("?");
+    let essence = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if essence == "application/json" || essence.ends_with("+json") {
+        return Ok(());
+    }
+    let text = format!("Content-Type: {given} is not read; send application/json");
+    Err(Error::new(ErrorKind::ContentTypeNotSupported, text))
+}
