@@ -47,7 +47,7 @@ use nuncio_tasks::{
     scope::{Name, Place, caller_name},
     store::Store,
 };
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
 use self::{
     forward::{Forwarder, Patience},
@@ -128,6 +128,7 @@ struct Inner {
 struct Following {
     inner: Arc<Inner>,
     ctx: CallContext,
+    changes: watch::Receiver<u64>,
     /// `None` once it was cut.
     events: Option<Events>,
 }
@@ -222,11 +223,8 @@ impl Inner {
             }
         };
         for skill in skills {
-            let question = Question {
-                operation,
-                skill: skill.as_deref(),
-                ..Question::new(asker, &agent.id)
-            };
+            let question =
+                Question { operation, skill: skill.as_deref(), ..Question::new(asker, &agent.id) };
             let decision = state.decider().decide(&**state, &question);
             if !decision.is_allowed() {
                 // Who may not even know of the agent is told that there is none.
@@ -269,24 +267,23 @@ impl Inner {
 
     /// Cuts a stream when its reader may no longer see it.
     fn while_allowed(self: &Arc<Self>, ctx: CallContext, events: Events) -> Events {
-        let following = Following { inner: Arc::clone(self), ctx, events: Some(events) };
-        let changes = self.directory.feed().changes();
-        Box::pin(stream::unfold((following, changes), |(mut following, mut changes)| async move {
-            let events = following.events.as_mut()?;
-            loop {
+        let (inner, changes) = (Arc::clone(self), self.directory.feed().changes());
+        let following = Following { inner, ctx, changes, events: Some(events) };
+        Box::pin(stream::unfold(following, |mut following| async move {
+            let Following { inner, ctx, changes, events } = &mut following;
+            let reading = events.as_mut()?;
+            let event = loop {
                 tokio::select! {
                     biased;
-                    event = events.next() => return Some((event?, (following, changes))),
-                    changed = changes.changed() => {
-                        changed.ok()?;
-                        let Following { inner, ctx, .. } = &following;
-                        if let Err(error) = inner.judge(ctx, None, &[None]) {
-                            following.events = None;
-                            return Some((Err(error), (following, changes)));
-                        }
-                    }
+                    event = reading.next() => break event?,
+                    changed = changes.changed() => changed.ok()?,
                 }
-            }
+                if let Err(error) = inner.judge(ctx, None, &[None]) {
+                    *events = None;
+                    break Err(error);
+                }
+            };
+            Some((event, following))
         }))
     }
 

@@ -5,6 +5,7 @@
 
 mod api;
 mod body;
+mod calls;
 mod catalog;
 mod facade;
 mod following;
@@ -17,9 +18,13 @@ mod query;
 mod view;
 mod who;
 
-use axum::{Router, middleware::from_fn_with_state, routing::get};
+use axum::{
+    Router,
+    middleware::from_fn_with_state,
+    routing::{any, get, post},
+};
 
-pub(crate) use self::who::Who;
+pub(crate) use self::{calls::Endpoints, who::Who};
 use crate::hub::Hub;
 
 /// Returns what answers every request of a hub.
@@ -35,6 +40,14 @@ pub fn router(hub: Hub) -> Router {
         .route("/.well-known/jwks.json", get(operations::jwks))
         .route("/.well-known/ai-catalog.json", get(catalog::catalog))
         .nest("/api/v1", api::router());
+    if hub.gateway.is_some() {
+        router = router
+            .route("/agents/{agent}", any(calls::call))
+            .route("/agents/{agent}/", any(calls::call))
+            .route("/agents/{agent}/{*rest}", any(calls::call))
+            .route("/lf.a2a.v1.A2AService/{method}", post(calls::grpc))
+            .route("/a2a.v1.A2AService/{method}", post(calls::grpc));
+    }
     if hub.settings.facades.molecule {
         router = router.merge(facade::molecule());
     }

@@ -1,6 +1,6 @@
 //! A hub: a directory, who may come in, and the way out.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use nuncio_auth::{
     Gatekeeper,
@@ -12,13 +12,14 @@ use nuncio_net::{
     egress::{Errand, Purpose},
     listen::{Drain, body::BodyLimits},
 };
-use nuncio_protocol::ids::Organisation;
+use nuncio_protocol::{card::sign::Signer, ids::Organisation};
 
 use crate::{
     Directory, Metrics,
     agent::Addresses,
     error::Error,
-    http::Who,
+    gateway::{Gateway, Ground},
+    http::{Endpoints, Who},
     limits::{Limits, Meter},
     session::{Login, Sessions},
     trail::Trail,
@@ -41,7 +42,9 @@ pub struct Parts {
     /// What may be reached at all.
     pub guard: Guard,
     /// Signs pair tokens.
-    pub minter: Minter,
+    pub minter: Arc<Minter>,
+    /// Carries calls to agents; without, agents are only found.
+    pub gateway: Option<Gateway>,
     /// What happens, counted.
     pub metrics: Metrics,
     /// Says when the hub stops.
@@ -58,6 +61,8 @@ pub struct Parts {
     pub(crate) meter: Meter,
     /// Refusals on their way to the audit trail.
     pub(crate) trail: Trail,
+    /// What answers calls to agents.
+    pub(crate) endpoints: Option<Endpoints>,
 }
 
 /// How a hub behaves.
@@ -78,6 +83,12 @@ pub struct Settings {
     pub hosts: Vec<String>,
     /// What one caller may cost.
     pub limits: Limits,
+    /// How many calls to agents may be answered at once.
+    pub calls: usize,
+    /// How long calls under way may take once the hub stops. What is left goes on later.
+    pub drain: Duration,
+    /// What the body of a call to an agent may cost.
+    pub call_bodies: BodyLimits,
 }
 
 /// Which seeds' paths are answered (catalogue §7.5).
@@ -106,6 +117,9 @@ impl Settings {
             bodies,
             hosts: Vec::new(),
             limits: Limits::default(),
+            calls: 4_096,
+            drain: Duration::from_secs(20),
+            call_bodies: BodyLimits::default(),
         }
     }
 }
@@ -116,7 +130,7 @@ impl Parts {
         directory: Directory,
         gatekeeper: Gatekeeper,
         guard: Guard,
-        minter: Minter,
+        minter: impl Into<Arc<Minter>>,
         settings: Settings,
     ) -> Self {
         Self {
@@ -124,7 +138,8 @@ impl Parts {
             gatekeeper,
             client: Client::new(nuncio_net::Client::new(guard.clone())),
             guard,
-            minter,
+            minter: minter.into(),
+            gateway: None,
             metrics: Metrics::new(),
             drain: Drain::new(),
             meter: Meter::new(settings.limits),
@@ -133,6 +148,17 @@ impl Parts {
             sessions: Sessions::default(),
             passes: Tickets::new(),
             trail: Trail::new(),
+            endpoints: None,
+        }
+    }
+
+    /// Returns what a gateway of this hub stands on.
+    pub fn ground(&self) -> Ground {
+        Ground {
+            directory: self.directory.clone(),
+            client: self.client.clone(),
+            guard: self.guard.clone(),
+            minter: Arc::clone(&self.minter),
         }
     }
 }
@@ -142,6 +168,10 @@ impl Hub {
     pub fn new(mut parts: Parts) -> Self {
         // The settings may have been changed since the parts were put together.
         parts.meter = Meter::new(parts.settings.limits);
+        parts.endpoints = parts.gateway.clone().map(|gateway| {
+            let signer = card_signer(&parts);
+            Endpoints::new(gateway, &parts.settings, signer, parts.drain.clone())
+        });
         Self(Arc::new(parts))
     }
 
@@ -174,6 +204,13 @@ impl Hub {
         }
         Ok(())
     }
+}
+
+/// Signs cards with the key that signs pair tokens, which everybody can fetch from the hub.
+fn card_signer(parts: &Parts) -> Option<Signer> {
+    let pem = parts.minter.to_pem().ok()?;
+    let signer = Signer::from_pem(pem.first()?.expose()).ok()?;
+    Some(signer.with_jku(format!("{}/.well-known/jwks.json", parts.settings.public_url)))
 }
 
 impl std::ops::Deref for Hub {

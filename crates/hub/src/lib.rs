@@ -9,6 +9,8 @@ mod serve;
 mod session;
 mod trail;
 
+pub mod gateway;
+
 pub mod directory;
 pub mod state;
 
@@ -26,6 +28,7 @@ pub mod store;
 
 pub use directory::Directory;
 pub use error::Error;
+pub use gateway::Gateway;
 pub use hub::Hub;
 pub use limits::Limits;
 pub use metrics::Metrics;

@@ -21,5 +21,20 @@ pub async fn serve_behind(hub: Hub, listener: Listener, wrap: impl FnOnce(Router
         hub.trail.finish();
     };
     let written = hub.trail.write(&**hub.directory.store());
-    tokio::join!(served, keeper::keep(&hub), written);
+    let stopped = async {
+        hub.drain.begun().await;
+        if let Some(gateway) = &hub.gateway {
+            gateway.stop(hub.settings.drain).await;
+        }
+    };
+    let watched = async {
+        match &hub.endpoints {
+            Some(endpoints) => endpoints.watch().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = async { tokio::join!(served, stopped, keeper::keep(&hub), written) } => {}
+        () = watched => {}
+    }
 }

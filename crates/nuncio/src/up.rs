@@ -21,6 +21,8 @@ use nuncio_store::{
     sqlite::{self, SqliteStore},
 };
 
+use nuncio_tasks::{memory::MemoryStore, store::Store};
+
 use crate::data::Data;
 
 /// Start the hub: the place where agents meet.
@@ -84,7 +86,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
 /// Opens what everything is kept in.
 async fn open_store(loaded: &Loaded, data: &Data) -> anyhow::Result<Kept> {
     Ok(match &loaded.configuration.database {
-        Database::Memory => Kept::Memory(Arc::new(MemoryHub::default())),
+        Database::Memory => Kept::Memory(Arc::default(), Arc::default()),
         Database::Sqlite => {
             Kept::Sqlite(SqliteStore::open(data.directory(), sqlite::Options::default())?)
         }
@@ -97,7 +99,7 @@ async fn open_store(loaded: &Loaded, data: &Data) -> anyhow::Result<Kept> {
 
 /// Where everything is kept.
 enum Kept {
-    Memory(Arc<MemoryHub>),
+    Memory(Arc<MemoryHub>, Arc<MemoryStore>),
     Sqlite(SqliteStore),
     Postgres(Arc<PostgresStore>),
 }
@@ -105,9 +107,17 @@ enum Kept {
 impl Kept {
     fn hub(&self) -> Arc<dyn HubStore> {
         match self {
-            Self::Memory(store) => Arc::clone(store) as Arc<dyn HubStore>,
+            Self::Memory(store, _) => Arc::clone(store) as Arc<dyn HubStore>,
             Self::Sqlite(store) => Arc::new(store.clone()),
             Self::Postgres(store) => Arc::clone(store) as Arc<dyn HubStore>,
+        }
+    }
+
+    fn tasks(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Memory(_, store) => Arc::clone(store) as Arc<dyn Store>,
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::clone(store) as Arc<dyn Store>,
         }
     }
 

@@ -36,7 +36,7 @@ pub use self::{
 use crate::{body::Body, respond};
 
 /// The member of a request's metadata that names the skill that is asked for (C-32).
-pub(crate) const SKILL_ID: &str = "skillId";
+pub const SKILL_ID: &str = "skillId";
 
 /// What an agent speaks besides A2A 1.0: 0.3, unless told otherwise.
 ///

@@ -139,6 +139,8 @@ pub struct Turn {
 pub struct Asked {
     /// What its sender waits for.
     pub wait: Wait,
+    /// Whether its sender chose the conversation.
+    pub context_is_given: bool,
     /// The request's metadata.
     pub metadata: Option<Object>,
     /// The media types that its sender takes; any, if there are none.

@@ -25,6 +25,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use accept::Sent;
 pub(crate) use bridge::invalid;
 pub use bridge::reasons;
+pub use read::Kin;
 
 use crate::{
     agent::{Agent, Agents, AnyAgent, Asked},

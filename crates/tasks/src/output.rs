@@ -106,6 +106,11 @@ impl Output {
         self.0.room().await
     }
 
+    /// Tells whoever waits that there is a task, before there is anything to say about it.
+    pub fn accept(&self) {
+        self.0.word(Word::Works);
+    }
+
     /// Answers whoever waits for the task with a message in place of it. The task is completed
     /// with that message as its last word, for those who look later.
     ///

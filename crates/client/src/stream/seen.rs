@@ -91,9 +91,14 @@ impl Seen {
     }
 }
 
-/// Tells whether two statuses say the same. Peers put new times on old statuses.
+/// Tells whether two statuses say the same. Peers put new times on old statuses, and who stands
+/// between puts other names of task and conversation on messages.
 fn is_same(one: &TaskStatus, other: &TaskStatus) -> bool {
-    one.state == other.state && one.message == other.message
+    let said = |status: &TaskStatus| {
+        let message = status.message.as_ref()?;
+        Some((message.message_id.clone(), message.parts.clone()))
+    };
+    one.state == other.state && said(one) == said(other)
 }
 
 fn status_update(task_id: &TaskId, context_id: &ContextId, status: &TaskStatus) -> StreamResponse {

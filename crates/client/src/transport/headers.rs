@@ -22,6 +22,8 @@ pub(super) const EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extension
 pub(super) const LEGACY_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const PRIORITY: HeaderName = HeaderName::from_static("a2a-priority");
+/// The task because of which we call, for whoever wants to hand it on.
+const PARENT_TASK: HeaderName = HeaderName::from_static("a2a-parent-task");
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 /// How an opportunity agent knows its own, and how long we wait, in milliseconds (O-07).
@@ -73,6 +75,9 @@ pub(crate) fn of(ctx: &CallContext, form: WireForm, operation: Operation) -> Hea
     if let Some(trace) = &ctx.trace {
         put(&mut headers, TRACE_PARENT, &trace.parent);
         put(&mut headers, TRACE_STATE, &trace.state);
+    }
+    if let Some(parent) = &ctx.parent {
+        put(&mut headers, PARENT_TASK, parent.as_str());
     }
     say_deadline(&mut headers, ctx, form);
     headers

@@ -89,7 +89,10 @@ fn carried(own: &Card) -> AgentExtension {
     let hash = URL_SAFE_NO_PAD.encode(digest(&SHA256, own.text().as_bytes()));
     let params = Object::from_members([
         ("sha256", Raw::string(&hash)),
-        ("signatures", Raw::from_value(&own.card().signatures.len()).unwrap_or_else(|_| Raw::bool(false))),
+        (
+            "signatures",
+            Raw::from_value(&own.card().signatures.len()).unwrap_or_else(|_| Raw::bool(false)),
+        ),
     ]);
     AgentExtension {
         description: "This card was rewritten by a hub that carries the calls.".to_owned(),

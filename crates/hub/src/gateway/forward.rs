@@ -376,7 +376,8 @@ impl Forwarding<'_> {
             self.note.seen = seq;
         }
         if is_news {
-            self.output.note(self.note.write());
+            // A few names: never too long for a note.
+            self.output.note(self.note.write()).ok();
         }
         Ok(())
     }
@@ -447,9 +448,7 @@ impl Forwarding<'_> {
         };
         let request = CancelTaskRequest { tenant: None, id, metadata: None };
         match line.call(self.context(), Request::CancelTask(request)).await? {
-            Answered::Task(task) => {
-                task.into_value().map_err(|error| not_a2a(&error.to_string()))
-            }
+            Answered::Task(task) => task.into_value().map_err(|error| not_a2a(&error.to_string())),
             _ => Err(not_a2a("the answer is not of its operation")),
         }
     }

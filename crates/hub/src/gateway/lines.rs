@@ -13,7 +13,6 @@ use nuncio_auth::{
 };
 use nuncio_client::{
     Agent as Line, Client, Credentials, Error as ClientError, Find, Options, Proof,
-    credentials::Bearer,
     discover::{Ask, Found, Source},
     negotiate::Terms,
 };
@@ -129,7 +128,8 @@ impl Lines {
             let find = Find::new(Ask::new(source, Trust::Administrator));
             return Ok(self.client.agent(find.options(self.options.clone())).await?);
         };
-        let found = Found::given(card.card().clone(), card.form(), card.text().into(), base.clone());
+        let found =
+            Found::given(card.card().clone(), card.form(), card.text().into(), base.clone());
         let find = |found, terms| Find::known(found).options(self.options.clone()).terms(terms);
         match self.client.agent(find(found.clone(), terms(agent))).await {
             Ok(line) => Ok(line),

@@ -62,12 +62,7 @@ pub(super) async fn parent(
 }
 
 /// Returns the agents of a task and of those above it, the nearest first.
-async fn chain(
-    tasks: &Tasks,
-    scope: &Scope,
-    kin: Kin,
-    most: usize,
-) -> Result<Vec<String>, Error> {
+async fn chain(tasks: &Tasks, scope: &Scope, kin: Kin, most: usize) -> Result<Vec<String>, Error> {
     let mut chain = vec![kin.place.agent.as_str().to_owned()];
     let mut next = kin.parent;
     while let Some(id) = next.take_if(|_| chain.len() < most) {

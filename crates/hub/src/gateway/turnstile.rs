@@ -129,9 +129,9 @@ impl Gate {
             let (one_urgency, other_urgency) =
                 (self.waiting.get(one).map(urgency), self.waiting.get(other).map(urgency));
             // Of equals the one that came first.
-            one_urgency.partial_cmp(&other_urgency).map_or(other.cmp(&one), |order| {
-                order.then(other.cmp(&one))
-            })
+            one_urgency
+                .partial_cmp(&other_urgency)
+                .map_or(other.cmp(&one), |order| order.then(other.cmp(&one)))
         })?;
         Some(self.waiting.remove(first))
     }

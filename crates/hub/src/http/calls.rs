@@ -47,7 +47,7 @@ pub(crate) struct Endpoints {
     capacity: Capacity,
     signer: Option<Signer>,
     /// For gRPC, which has no paths: callers name the agent as a tenant.
-    shared: Endpoint,
+    shared: Option<Endpoint>,
     made: Mutex<HashMap<AgentId, Made>>,
 }
 
@@ -63,16 +63,18 @@ impl Endpoints {
         settings: &Settings,
         signer: Option<Signer>,
         drain: Drain,
-    ) -> Result<Self, nuncio_server::Error> {
+    ) -> Self {
         let mut streams = StreamLimits::default();
-        streams.per_caller = settings.limits.streams;
+        streams.open_per_caller = settings.limits.streams;
         let capacity = Capacity::new(settings.calls, streams, drain);
         let service: Arc<dyn A2aService> = Arc::new(gateway.clone());
         let shared = Endpoint::builder("hub", service, capacity.clone())
             .tenants(Tenants::Named)
             .body_limits(settings.call_bodies)
-            .build()?;
-        Ok(Self { gateway, capacity, signer, shared, made: Mutex::default() })
+            .build();
+        // Only cards can fail, and it has none.
+        let shared = shared.ok();
+        Self { gateway, capacity, signer, shared, made: Mutex::default() }
     }
 
     /// Closes the connections of those who do not read. Never returns.
@@ -146,7 +148,8 @@ pub(super) async fn grpc(
     who.somebody()?;
     let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
     request.extensions_mut().insert(identity(&who));
-    Ok(endpoints.shared.answer(request).await.map(Body::new))
+    let shared = endpoints.shared.as_ref().ok_or_else(Problem::not_found)?;
+    Ok(shared.answer(request).await.map(Body::new))
 }
 
 /// Returns who calls, as the gateway knows them.

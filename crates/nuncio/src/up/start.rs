@@ -1,17 +1,18 @@
 //! From a configuration to a hub that answers.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, bail};
 use ipnet::IpNet;
 use nuncio::{
-    configuration::{self, Configuration, Dialect, Layers, Loaded},
+    configuration::{self, Configuration, Database, Dialect, Layers, Loaded},
     telemetry::Telemetry,
 };
 use nuncio_auth::{Gatekeeper, JwtIssuer, rules};
 use nuncio_hub::{
     Directory, Hub, Login,
     directory::{self, Liveness},
+    gateway::{self, Gateway},
     hub::{Facades, Parts, Settings},
     serve_behind,
 };
@@ -21,6 +22,8 @@ use nuncio_net::{
     listen::{self, ClientAuth, Listener, Tls, told_to_stop},
 };
 use nuncio_protocol::ids::Organisation;
+use nuncio_store::postgres::{self, NotifyHints};
+use nuncio_tasks::{hints::Hints, push::Push};
 use tokio::net::lookup_host;
 
 use super::{Kept, agents, keys, notice, open_store, reload::Reload, traced::traced};
@@ -119,10 +122,41 @@ async fn assemble(
     settings.bodies.bytes = configuration.limits.request_body.bytes();
     settings.hosts = configuration.hosts.iter().map(|host| host.as_str().to_owned()).collect();
     let limits = &configuration.limits;
+    // Streams are told to resume in the rest of it.
+    settings.drain = limits.drain.get() * 3 / 4;
     settings.limits.requests = limits.calls_per_minute.get();
     settings.limits.strangers = limits.unauthenticated_calls_per_minute.get();
     settings.limits.streams = usize::try_from(limits.streams_per_caller.get())?;
-    Ok(Hub::new(Parts::new(directory, gatekeeper, guard, minter, settings)))
+    let mut parts = Parts::new(directory, gatekeeper, guard, minter, settings);
+    parts.gateway = Some(gateway(configuration, data, kept, &parts)?);
+    Ok(Hub::new(parts))
+}
+
+/// Begins to carry calls, also those that an earlier hub has left.
+fn gateway(
+    configuration: &Configuration,
+    data: &Data,
+    kept: &Kept,
+    parts: &Parts,
+) -> anyhow::Result<Gateway> {
+    let mut settings = gateway::Settings::new(parts.settings.organisation.clone());
+    settings.is_open = parts.settings.is_open;
+    // Addresses of webhooks are a caller's word: nothing but what is public.
+    let client = Client::new(Guard::new(Policy::default()));
+    let push = Push::new(client, data.sealing_key()?);
+    let hints: Option<Arc<dyn Hints>> = match &configuration.database {
+        Database::Postgres(url) => {
+            Some(Arc::new(NotifyHints::start(&postgres::Options::new(url.0.expose()))?))
+        }
+        Database::Memory | Database::Sqlite => None,
+    };
+    Ok(Gateway::start(parts.ground(), settings, kept.tasks(), |engine| {
+        let engine = engine.push(push);
+        match hints {
+            Some(hints) => engine.hints(hints),
+            None => engine,
+        }
+    }))
 }
 
 pub(super) fn rule_settings(configuration: &Configuration) -> rules::Settings {

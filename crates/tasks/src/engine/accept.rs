@@ -169,6 +169,7 @@ impl Engine {
         let (tell, word) = conduct.speaks_first.then(oneshot::channel).unzip();
         let asked = Asked {
             wait,
+            context_is_given: request.message.context_id.is_some(),
             metadata: request.metadata.take(),
             output_modes: modes.unwrap_or_default(),
             ..call.asked.clone()

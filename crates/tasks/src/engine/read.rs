@@ -28,6 +28,17 @@ const DEFAULT_PAGE_SIZE: usize = 50;
 /// The member of a task's metadata that says that events were missed for good.
 const RESUME_GAP: &str = "resumeGap";
 
+/// Whose a task is, and what it belongs to.
+#[derive(Clone, Debug)]
+pub struct Kin {
+    /// Whose it is.
+    pub place: Place,
+    /// Its state.
+    pub state: TaskState,
+    /// The task because of which it was opened.
+    pub parent: Option<TaskId>,
+}
+
 /// How a stream is to be.
 #[derive(Clone, Copy)]
 pub(super) struct Follow {
@@ -105,11 +116,11 @@ impl Tasks {
         Ok(rest.with_tasks(&tasks?))
     }
 
-    /// Returns the task that one within a scope was opened for, if it was for one.
-    pub async fn parent(&self, scope: &Scope, id: &TaskId) -> Result<Option<TaskId>, Error> {
-        let head = self.0.store.find(scope, id).await?;
-        let head = head.ok_or_else(|| Error::task_not_found(id))?;
-        Ok(self.0.store.parent(head.reference).await?)
+    /// Returns whose a task within a scope is, where it stands, and for which one it was opened.
+    pub async fn kin(&self, scope: &Scope, id: &TaskId) -> Result<Option<Kin>, Error> {
+        let Some(head) = self.0.store.find(scope, id).await? else { return Ok(None) };
+        let parent = self.0.store.parent(head.reference).await?;
+        Ok(Some(Kin { place: head.place, state: head.state, parent }))
     }
 
     /// Returns the tasks within a scope that were opened for another, in the order of their

@@ -82,6 +82,14 @@ pub enum Refused {
     },
 }
 
+impl Refused {
+    /// Tells whether there is nothing wrong with it but the moment: the task is not, or no
+    /// longer, where it could follow.
+    pub const fn is_out_of_turn(&self) -> bool {
+        matches!(self, Self::AfterEnd(_) | Self::Illegal(_))
+    }
+}
+
 impl Batch {
     /// Opens a task. Its history holds the message that asked for it.
     pub fn open(task: Task, context: ContextId) -> Result<Self, Refused> {

@@ -128,7 +128,7 @@ async fn send(tasks: &Tasks, to: Option<&Task>, text: &str) -> Task {
     let mut request = say(text);
     request.message.task_id = to.map(|task| task.id.clone());
     let answer = tasks.send(&Call::new(place()), request).await.expect("it is taken");
-    answer.into_value().expect("a task")
+    answer.into_task().expect("a task")
 }
 
 #[tokio::test]

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use nuncio_protocol::{
-    error::ErrorKind, ids::TaskId, message::Message, operation::SendMessageRequest,
-};
+use nuncio_protocol::{ids::TaskId, message::Message, operation::SendMessageRequest};
 use nuncio_tasks::{
     agent::{Agent, Failure, Turn},
     engine::{Call, Tasks},
@@ -35,7 +33,7 @@ fn call(caller: &str) -> Call {
 async fn send(tasks: &Tasks, call: &Call, to: Option<&TaskId>) -> TaskId {
     let mut request = SendMessageRequest::new(Message::user("ask"));
     request.message.task_id = to.cloned();
-    tasks.send(call, request).await.expect("it is taken").into_value().expect("a task").id
+    tasks.send(call, request).await.expect("it is taken").into_task().expect("a task").id
 }
 
 #[tokio::test]
@@ -58,11 +56,11 @@ async fn a_task_that_is_begun_because_of_another_is_its_child() {
         children.iter().collect::<Vec<_>>()
     );
     assert_eq!(tasks.children(&everything, &root, 2).await.unwrap().len(), 2);
-    assert_eq!(tasks.parent(&everything, &children[0]).await.unwrap(), Some(root.clone()));
-    assert_eq!(tasks.parent(&everything, &root).await.unwrap(), None);
+    let kin = tasks.kin(&everything, &children[0]).await.unwrap().unwrap();
+    assert_eq!(kin.parent, Some(root.clone()));
+    assert_eq!(tasks.kin(&everything, &root).await.unwrap().unwrap().parent, None);
 
     let anns = Scope::from(&call("ann").place);
     assert_eq!(tasks.children(&anns, &root, 10).await.unwrap(), []);
-    let hidden = tasks.parent(&anns, &children[0]).await.unwrap_err();
-    assert_eq!(hidden.kind(), ErrorKind::TaskNotFound);
+    assert!(tasks.kin(&anns, &children[0]).await.unwrap().is_none(), "not hers");
 }
