@@ -8,6 +8,7 @@ mod accept;
 mod bridge;
 mod cancel;
 mod keeper;
+mod oversee;
 mod read;
 mod run;
 
@@ -24,6 +25,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use bridge::invalid;
 pub use bridge::reasons;
+pub use oversee::{Overseen, Overview};
 
 use crate::{
     agent::{Agent, AnyAgent},

@@ -4,5 +4,6 @@ mod contract;
 mod engine;
 mod model;
 mod notes;
+mod overseeing;
 mod parents;
 mod push;
