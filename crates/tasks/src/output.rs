@@ -276,6 +276,8 @@ struct Waiting {
     /// The newest that the agent has noted, written or not.
     note: Option<Bytes>,
     note_due: Due,
+    /// Whether the key that opened the task is let go with the next batch.
+    forget_key: bool,
     /// All that was ever said, the waiting included.
     events: u64,
     bytes: u64,
@@ -317,6 +319,7 @@ pub(crate) struct Words {
     pub(crate) wake: Wake,
     /// `None` if it is as it was.
     pub(crate) note: Option<Bytes>,
+    pub(crate) forget_key: bool,
 }
 
 impl Outbox {
@@ -340,6 +343,7 @@ impl Outbox {
                 wake: Wake::Keep,
                 note,
                 note_due: Due::Never,
+                forget_key: false,
                 events,
                 bytes,
                 stopped: false,
@@ -495,12 +499,18 @@ impl Outbox {
         waiting.writing = true;
         let is_due = std::mem::take(&mut waiting.note_due) != Due::Never;
         let note = waiting.note.clone().filter(|_| is_due);
-        Words { batch, wake: std::mem::take(&mut waiting.wake), note }
+        let forget_key = std::mem::take(&mut waiting.forget_key);
+        Words { batch, wake: std::mem::take(&mut waiting.wake), note, forget_key }
     }
 
-    /// Learns that the note that was taken is not written after all, and a newer one neither.
-    pub(crate) fn keep_note(&self) {
-        self.lock().note_due = Due::Now;
+    /// Takes back what was taken with words that nobody needs any more. Of two notes the newer
+    /// is kept.
+    pub(crate) fn take_back(&self, words: &Words) {
+        let mut waiting = self.lock();
+        waiting.forget_key |= words.forget_key;
+        if words.note.is_some() {
+            waiting.note_due = Due::Now;
+        }
     }
 
     /// Returns the newest that the agent has noted.

@@ -408,9 +408,7 @@ impl Run {
                         Ok(rebased) => {
                             self.outbox.rebase(rebased.to());
                             if last && rebased.is_empty() && !rebased.to().is_interrupted() {
-                                if words.note.is_some() {
-                                    self.outbox.keep_note();
-                                }
+                                self.outbox.take_back(&words);
                                 break Step::Answered;
                             }
                             words.batch = rebased;
@@ -505,6 +503,7 @@ impl Run {
             tenancy: if last { Tenancy::End } else { Tenancy::Keep },
             wake: words.wake,
             note: words.note.clone(),
+            forget_key: words.forget_key,
             ..Append::output(task, epoch, batch.clone())
         };
         let after = match self.engine.store.append(append).await {

@@ -152,6 +152,7 @@ impl Run<'_> {
                 Some(false) => Wake::Never,
             },
             note: write.note.map(bytes_of),
+            forget_key: write.forgets_key,
             batch: batch.clone(),
         };
         let appended = self.store.append(append).await;
