@@ -18,6 +18,7 @@ mod turnstile;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use nuncio_auth::{
     pair::Minter,
@@ -30,6 +31,7 @@ use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::{AgentId, Organisation},
     json::{Object, Shared},
+    message::Message,
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -52,6 +54,7 @@ use tokio::{sync::watch, time::Instant};
 use self::{
     forward::{Forwarder, Patience},
     lines::Lines,
+    note::Note,
     turnstile::Turnstiles,
 };
 use crate::{Directory, agent::Agent};
@@ -230,9 +233,10 @@ impl Inner {
                 // Who may not even know of the agent is told that there is none.
                 let may_see =
                     state.decider().decide(&**state, &Question::new(asker, &agent.id)).is_allowed();
-                return Err(match may_see {
-                    true => Error::new(ErrorKind::PermissionDenied, decision.to_string()),
-                    false => no_agent(name.as_str()),
+                return Err(if may_see {
+                    Error::new(ErrorKind::PermissionDenied, decision.to_string())
+                } else {
+                    no_agent(name.as_str())
                 });
             }
         }
@@ -265,6 +269,17 @@ impl Inner {
         line.get_extended_card(ctx, GetExtendedAgentCardRequest { tenant: None }).await
     }
 
+    /// Returns what to begin a task with in a conversation that the agent knows already, by a
+    /// name of its own.
+    async fn note_in(&self, place: &Place, message: &Message) -> Result<Option<Bytes>, Error> {
+        let (Some(context), None) = (&message.context_id, &message.task_id) else {
+            return Ok(None);
+        };
+        let note = self.tasks.note_in(place, context).await?;
+        let context = Note::read(note.as_ref()).context;
+        Ok(context.map(|context| Note { context: Some(context), ..Note::default() }.write()))
+    }
+
     /// Cuts a stream when its reader may no longer see it.
     fn while_allowed(self: &Arc<Self>, ctx: CallContext, events: Events) -> Events {
         let (inner, changes) = (Arc::clone(self), self.directory.feed().changes());
@@ -276,7 +291,7 @@ impl Inner {
                 tokio::select! {
                     biased;
                     event = reading.next() => break event?,
-                    changed = changes.changed() => changed.ok()?,
+                    news = changes.changed() => news.ok()?,
                 }
                 if let Err(error) = inner.judge(ctx, None, &[None]) {
                     *events = None;
@@ -301,6 +316,7 @@ impl Inner {
             (one, other) => vec![one.or(other)],
         };
         let (agent, mut call) = self.judge(ctx, Some(operation), &skills)?;
+        call.note = self.note_in(&call.place, &request.message).await?;
         call.parent = tree::parent(&self.tasks, ctx, &call.place, self.settings.depth).await?;
         Ok((agent, call))
     }

@@ -19,6 +19,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use nuncio_protocol::{error::Error, ids::TaskId, version::Version};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -62,6 +63,8 @@ pub struct Call {
     pub asked: Asked,
     /// The task of the same tenant because of which a new one is opened.
     pub parent: Option<TaskId>,
+    /// The [note](crate::output::Output::note) that a new task begins with.
+    pub note: Option<Bytes>,
 }
 
 impl Call {
@@ -76,6 +79,7 @@ impl Call {
             wait: None,
             asked: Asked::default(),
             parent: None,
+            note: None,
         }
     }
 }

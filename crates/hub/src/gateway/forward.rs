@@ -6,6 +6,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use futures_util::StreamExt as _;
 use nuncio_client::{Agent as Line, Error as ClientError, Followed};
 use nuncio_protocol::{
@@ -78,10 +79,11 @@ impl TaskAgent for Forwarder {
         let caller = caller_of(place.caller.as_str());
         let context = turn.task.context_id.clone();
         let Some(context) = context else { return Err(Failure::new("a task has a context")) };
+        let note = Note::read(turn.note.as_ref());
         let forwarding = Forwarding {
             ours: Ours { task: turn.task.id.clone(), context },
-            note: Note::read(turn.note.as_ref()),
-            is_first: turn.note.is_none(),
+            is_first: note.task.is_none(),
+            note,
             has_spoken: false,
             forwarder: self,
             agent,
@@ -306,36 +308,36 @@ impl Forwarding<'_> {
 
     /// Takes in what the agent says.
     async fn take(&mut self, seq: Option<u64>, response: StreamResponse) -> Result<Step, Failure> {
-        if let Err(other) = self.learn(seq, &response) {
-            let text = format!("the agent answered for another task, `{other}`");
-            return Err(Failure::new(text));
-        }
+        let is_news = self.learn(&response).map_err(|other| {
+            Failure::new(format!("the agent answered for another task, `{other}`"))
+        })?;
         let state = response.state();
         match response {
             StreamResponse::Message(message) => {
                 let message = self.ours.message(message);
-                match self.has_spoken {
+                let said = if self.has_spoken {
                     // Nobody who follows the task would see it otherwise.
-                    true => self.output.status(TaskState::Completed, Some(message)).await,
-                    false => self.output.reply(message).await,
-                }
-                .or_else(heard)?;
+                    self.output.status(TaskState::Completed, Some(message)).await
+                } else {
+                    self.output.reply(message).await
+                };
+                said.or_else(heard)?;
                 return Ok(Step::Done);
             }
             StreamResponse::Task(task) => {
                 // There is a task, whether or not there is news of it.
                 self.output.accept();
                 self.has_spoken = true;
-                for update in self.ours.updates(&self.turn.task, &task) {
-                    self.say(update).await?;
-                }
+                self.take_task(seq, &task, is_news).await?;
             }
             update => {
                 if seq.is_none() {
                     self.remember(&update);
                 }
+                self.note.seen = seq.or(self.note.seen);
+                let note = (is_news || seq.is_some()).then(|| self.note.write());
                 let update = self.ours.update(update);
-                self.say(update).await?;
+                self.say(update, note).await?;
             }
         }
         Ok(match state {
@@ -351,15 +353,44 @@ impl Forwarding<'_> {
         })
     }
 
-    /// Learns what the agent calls its task. Fails if it speaks of another one.
-    fn learn(&mut self, seq: Option<u64>, response: &StreamResponse) -> Result<(), TaskId> {
+    /// Takes in a whole task: what it says that our log does not.
+    async fn take_task(
+        &mut self,
+        seq: Option<u64>,
+        task: &Task,
+        is_news: bool,
+    ) -> Result<(), Failure> {
+        let mut updates = self.ours.updates(&self.turn.task, task);
+        let last = updates.pop();
+        let mut note = is_news.then(|| self.note.write());
+        for update in updates {
+            self.say(update, note.take()).await?;
+        }
+        // Only with the last of them is all of the event in our log.
+        self.note.seen = seq.or(self.note.seen);
+        if seq.is_some() {
+            note = Some(self.note.write());
+        }
+        match (last, note) {
+            (Some(update), note) => self.say(update, note).await,
+            (None, None) => Ok(()),
+            (None, Some(note)) => {
+                self.output.note(note).or_else(heard)?;
+                self.output.flush().await.or_else(heard)
+            }
+        }
+    }
+
+    /// Learns what the agent calls its task, and tells whether that is news. Fails if it speaks
+    /// of another one.
+    fn learn(&mut self, response: &StreamResponse) -> Result<bool, TaskId> {
         let (task, context) = match response {
             StreamResponse::Task(task) => (&task.id, task.context_id.as_ref()),
             StreamResponse::StatusUpdate(update) => (&update.task_id, Some(&update.context_id)),
             StreamResponse::ArtifactUpdate(update) => (&update.task_id, Some(&update.context_id)),
-            StreamResponse::Message(_) => return Ok(()),
+            StreamResponse::Message(_) => return Ok(false),
         };
-        let mut is_news = seq.is_some();
+        let mut is_news = false;
         match &self.note.task {
             Some(known) if known != task.as_str() => return Err(task.clone()),
             Some(_) => {}
@@ -372,14 +403,7 @@ impl Forwarding<'_> {
             self.note.context = Some(context.as_str().to_owned());
             is_news = true;
         }
-        if seq.is_some() {
-            self.note.seen = seq;
-        }
-        if is_news {
-            // A few names: never too long for a note.
-            self.output.note(self.note.write()).ok();
-        }
-        Ok(())
+        Ok(is_news)
     }
 
     /// Keeps in mind what our log will say, for an agent that does not number its events.
@@ -401,9 +425,13 @@ impl Forwarding<'_> {
         }
     }
 
-    async fn say(&mut self, update: StreamResponse) -> Result<(), Failure> {
+    async fn say(&mut self, update: StreamResponse, note: Option<Bytes>) -> Result<(), Failure> {
         self.has_spoken = true;
-        self.output.event(update).await.or_else(heard)
+        let said = match note {
+            Some(note) => self.output.event_with_note(update, note).await,
+            None => self.output.event(update).await,
+        };
+        said.or_else(heard)
     }
 
     /// Tells the agent that its work is to end.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::stream;
 use nuncio_protocol::{
     error::{Error, ErrorKind},
-    ids::TaskId,
+    ids::{ContextId, TaskId},
     json::{Object, Raw, Shared},
     operation::{GetTaskRequest, ListTasksRequest, ListTasksResponse, SubscribeToTaskRequest},
     service::{Event, Events},
@@ -84,6 +85,21 @@ impl Tasks {
         let Some(head) = self.0.store.find(scope, id).await? else { return Ok(None) };
         let parent = self.0.store.parent(head.reference).await?;
         Ok(Some(Kin { place: head.place, state: head.state, parent }))
+    }
+
+    /// Returns the note of the newest task in a conversation of the caller's with an agent.
+    pub async fn note_in(
+        &self,
+        place: &Place,
+        context: &ContextId,
+    ) -> Result<Option<Bytes>, Error> {
+        let filter = Filter { context: Some(context.clone()), ..Filter::default() };
+        let page = Page { after: None, size: 1, history: false, artifacts: false };
+        let listed = self.0.store.list(&Scope::from(place), filter, page).await?;
+        match listed.tasks.first() {
+            Some(Loaded { head, .. }) => Ok(self.0.store.note(head.reference).await?),
+            None => Ok(None),
+        }
     }
 
     /// Follows a task: first the task as it is now, then what happens to it. A returning reader
