@@ -12,9 +12,11 @@ pub(crate) mod card;
 mod forward;
 mod lines;
 mod note;
+pub(crate) mod pull;
 mod translate;
 pub(crate) mod tree;
 mod turnstile;
+mod way;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -55,6 +57,7 @@ use self::{
     forward::{Forwarder, Patience},
     lines::Lines,
     note::Note,
+    pull::{Desk, Desks},
     turnstile::Turnstiles,
 };
 use crate::{Directory, agent::Agent};
@@ -79,6 +82,8 @@ pub struct Settings {
     pub ceiling: Duration,
     /// How long an agent may take to end what was cancelled.
     pub cancel: Duration,
+    /// How long a message waits for an agent that fetches its work (MD-33).
+    pub fetch: Duration,
     /// How many calls may be made because of one another (R27).
     pub depth: usize,
     /// How agents are called.
@@ -97,6 +102,7 @@ impl Settings {
             lost: Duration::from_secs(300),
             ceiling: Duration::from_secs(1_800),
             cancel: Duration::from_secs(30),
+            fetch: Duration::from_secs(3_600),
             depth: 16,
             options: Options::default(),
         }
@@ -124,6 +130,7 @@ struct Inner {
     directory: Directory,
     tasks: Tasks,
     lines: Arc<Lines>,
+    desks: Arc<Desks>,
     settings: Settings,
 }
 
@@ -163,15 +170,17 @@ impl Gateway {
         let Ground { directory, client, guard, minter } = ground;
         let options = settings.options.clone();
         let lines = Arc::new(Lines::new(directory.clone(), client, guard, minter, options));
-        let Settings { in_flight, queue, queue_wait, lost, ceiling, cancel, .. } = settings;
+        let Settings { in_flight, queue, queue_wait, lost, ceiling, cancel, fetch, .. } = settings;
+        let desks = Arc::new(Desks::default());
         let forwarder = Employed::new(Forwarder {
             lines: Arc::clone(&lines),
             turnstiles: Arc::new(Turnstiles::new(in_flight, queue, queue_wait)),
-            patience: Patience { lost, ceiling, cancel },
+            desks: Arc::clone(&desks),
+            patience: Patience { lost, ceiling, cancel, fetch },
         });
         let roster = Roster { lines: Arc::clone(&lines), forwarder };
         let tasks = engine(Tasks::builder(store).agents(Arc::new(roster))).start();
-        Self(Arc::new(Inner { directory, tasks, lines, settings }))
+        Self(Arc::new(Inner { directory, tasks, lines, desks, settings }))
     }
 
     /// Returns the engine.
@@ -187,6 +196,11 @@ impl Gateway {
         credentials: Option<Arc<dyn nuncio_client::Credentials>>,
     ) {
         self.0.lines.prove_with(agent, credentials);
+    }
+
+    /// Returns where the work of an agent lies that fetches it.
+    pub(crate) fn desk(&self, agent: &AgentId) -> Arc<Desk> {
+        self.0.desks.of(agent)
     }
 
     /// Stops: work gets `grace` to end, the rest is left for the next hub.

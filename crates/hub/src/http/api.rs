@@ -9,6 +9,7 @@ mod keys;
 mod openapi;
 pub(super) mod register;
 mod rules;
+mod work;
 
 use axum::{
     Router,
@@ -47,4 +48,7 @@ pub(super) fn router() -> Router<Hub> {
         .route("/events/ws", get(events::socket))
         .route("/tickets", post(events::new_ticket))
         .route("/audit", get(audit::list))
+        .route("/work", get(work::fetch))
+        .route("/work/{task}/accept", post(work::accept))
+        .route("/work/{task}/events", post(work::bring))
 }
