@@ -8,6 +8,7 @@ mod accept;
 mod bridge;
 mod cancel;
 mod keeper;
+mod oversee;
 mod read;
 mod run;
 
@@ -26,7 +27,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use accept::Sent;
 pub(crate) use bridge::invalid;
 pub use bridge::reasons;
-pub use read::Kin;
+pub use oversee::{Kin, Overseen, Overview};
 
 use crate::{
     agent::{Agent, Agents, AnyAgent, Asked},
