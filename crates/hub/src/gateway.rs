@@ -18,8 +18,9 @@ pub(crate) mod tree;
 mod turnstile;
 mod way;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use nuncio_auth::{
@@ -130,6 +131,7 @@ struct Inner {
     directory: Directory,
     tasks: Tasks,
     lines: Arc<Lines>,
+    hosted: Arc<Hosted>,
     desks: Arc<Desks>,
     settings: Settings,
 }
@@ -146,15 +148,20 @@ struct Following {
 /// The agents of the directory, as the engine finds them.
 struct Roster {
     lines: Arc<Lines>,
+    hosted: Arc<Hosted>,
     forwarder: Employed,
 }
+
+/// The agents that the hub runs itself.
+type Hosted = ArcSwap<HashMap<AgentId, Employed>>;
 
 impl Agents for Roster {
     fn find(&self, place: &Place) -> Option<Employed> {
         let organisation = Organisation::parse(place.tenant.as_str()).ok()?;
         let id = AgentId::parse(place.agent.as_str()).ok()?;
         self.lines.agent(&organisation, &id)?;
-        Some(self.forwarder.clone())
+        let hosted = self.hosted.load().get(&id).cloned();
+        Some(hosted.unwrap_or_else(|| self.forwarder.clone()))
     }
 }
 
@@ -178,9 +185,10 @@ impl Gateway {
             desks: Arc::clone(&desks),
             patience: Patience { lost, ceiling, cancel, fetch },
         });
-        let roster = Roster { lines: Arc::clone(&lines), forwarder };
+        let hosted = Arc::new(Hosted::default());
+        let roster = Roster { lines: Arc::clone(&lines), hosted: Arc::clone(&hosted), forwarder };
         let tasks = engine(Tasks::builder(store).agents(Arc::new(roster))).start();
-        Self(Arc::new(Inner { directory, tasks, lines, desks, settings }))
+        Self(Arc::new(Inner { directory, tasks, lines, hosted, desks, settings }))
     }
 
     /// Returns the engine.
@@ -188,14 +196,18 @@ impl Gateway {
         &self.0.tasks
     }
 
-    /// Proves to an agent that it is the hub who calls; without, a pair token does if the agent
-    /// has registered itself.
+    /// Runs these agents itself, in place of those it has run so far.
+    pub fn host(&self, agents: impl IntoIterator<Item = (AgentId, Employed)>) {
+        self.0.hosted.store(Arc::new(agents.into_iter().collect()));
+    }
+
+    /// Proves to these agents that it is the hub who calls, in place of what was given so far.
+    /// To others a pair token does, if they have registered themselves.
     pub fn prove_with(
         &self,
-        agent: AgentId,
-        credentials: Option<Arc<dyn nuncio_client::Credentials>>,
+        proofs: impl IntoIterator<Item = (AgentId, Arc<dyn nuncio_client::Credentials>)>,
     ) {
-        self.0.lines.prove_with(agent, credentials);
+        self.0.lines.prove_with(proofs.into_iter().collect());
     }
 
     /// Returns where the work of an agent lies that fetches it.
