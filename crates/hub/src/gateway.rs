@@ -8,11 +8,13 @@
 //! [`Gateway`] judges a call and hands it to the engine; `forward` is the engine's agent that
 //! speaks for the one elsewhere; `lines` knows how each is reached.
 
+mod answer;
 pub(crate) mod card;
 mod forward;
 mod lines;
 mod note;
 pub(crate) mod pull;
+pub(crate) mod trace;
 mod translate;
 pub(crate) mod tree;
 mod turnstile;
@@ -54,6 +56,7 @@ use nuncio_tasks::{
 };
 use tokio::{sync::watch, time::Instant};
 
+pub(crate) use self::answer::Word;
 use self::{
     forward::{Forwarder, Patience},
     lines::Lines,
@@ -392,9 +395,10 @@ impl A2aService for Gateway {
     fn send_message(
         &self,
         ctx: CallContext,
-        request: SendMessageRequest,
+        mut request: SendMessageRequest,
     ) -> Answer<'_, Shared<SendMessageResponse>> {
         Box::pin(async move {
+            answer::unsign(&mut request.message);
             let (_, call) = self.0.judge_send(&ctx, Operation::SendMessage, &request).await?;
             Ok(match self.0.tasks.send(&call, request).await? {
                 Sent::Task(task) => SendMessageResponse::of_task(&task),
@@ -406,9 +410,10 @@ impl A2aService for Gateway {
     fn send_streaming_message(
         &self,
         ctx: CallContext,
-        request: SendMessageRequest,
+        mut request: SendMessageRequest,
     ) -> Answer<'_, Events> {
         Box::pin(async move {
+            answer::unsign(&mut request.message);
             let operation = Operation::SendStreamingMessage;
             let (_, call) = self.0.judge_send(&ctx, operation, &request).await?;
             let events = self.0.tasks.stream(&call, request).await?;
