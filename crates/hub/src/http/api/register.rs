@@ -71,9 +71,8 @@ pub(crate) async fn register(
         (None, _) => AgentId::generate(),
     };
     let card = Card::parse(register.card.as_str()).map_err(Error::from)?;
-    let interface = card.card().supported_interfaces.first().map(|found| found.url.clone());
     let addresses = Addresses {
-        public: register.url.or(interface).map(Into::into),
+        public: register.url.or_else(|| card.url()).map(Into::into),
         internal: register.internal_url.map(Into::into),
         card: None,
     };
