@@ -45,6 +45,9 @@ const LAST_LOOK: Duration = Duration::from_secs(15);
 /// When a busy agent may be asked again (MD-32).
 const BUSY_RETRY: Duration = Duration::from_secs(30);
 
+/// Why there is nothing to cancel at the agent.
+const UNNAMED: &str = "the agent had named its task; it was hung up on";
+
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
@@ -158,7 +161,7 @@ impl Forwarding<'_> {
         match self.turn.cause {
             Cause::Message => self.pass_on(&line).await,
             Cause::Interrupted if self.note.task.is_none() => self.pass_on_again(&line).await,
-            Cause::Cancel if self.note.task.is_none() => self.stop_unheard().await,
+            Cause::Cancel if self.note.task.is_none() => self.stop_unheard(UNNAMED).await,
             Cause::Interrupted | Cause::WakeUp | Cause::Cancel => {
                 let events = self.again(&line).await;
                 self.follow(&line, events).await
@@ -174,8 +177,12 @@ impl Forwarding<'_> {
     async fn pass_on(&mut self, line: &Line) -> Result<(), Failure> {
         let priority = self.turn.asked.priority;
         let turnstiles = &self.forwarder.turnstiles;
+        let admitted = tokio::select! {
+            admitted = turnstiles.pass(&self.agent.id, priority) => admitted,
+            () = self.turn.cancelled() => return self.stop_unheard("the agent was asked").await,
+        };
         // Held for as long as the agent works for us.
-        let _pass = match turnstiles.pass(&self.agent.id, priority).await {
+        let _pass = match admitted {
             Ok(pass) => pass,
             Err(busy) => {
                 let error = Error::new(ErrorKind::Unavailable, busy.to_string())
@@ -184,9 +191,8 @@ impl Forwarding<'_> {
                 return self.give_up(error).await;
             }
         };
-        let opened = tokio::select! {
-            opened = self.send(line) => opened,
-            () = self.turn.cancelled() => return self.stop_unheard().await,
+        let Some(opened) = self.hand_over(line).await else {
+            return self.stop_unheard(UNNAMED).await;
         };
         let events = match opened {
             Err(error) => return self.give_up(error.into()).await,
@@ -217,10 +223,38 @@ impl Forwarding<'_> {
         Err(Failure::new(text))
     }
 
+    /// Sends the message. `None` if the work is to end, and the agent does not say in time what
+    /// it calls it.
+    async fn hand_over(&self, line: &Line) -> Option<Result<Opened, ClientError>> {
+        let sending = self.send(line);
+        tokio::pin!(sending);
+        tokio::select! {
+            opened = &mut sending => return Some(opened),
+            () = self.turn.cancelled() => {}
+        }
+        // Who answers when all is done is hung up on. All others name the task in a moment, and
+        // can be told to stop then.
+        if !streams(line) && !self.wants_name_at_once() {
+            return None;
+        }
+        timeout(self.longest_naming(), sending).await.ok()
+    }
+
+    /// Returns how long an agent may take to name a task that is to end: then there is still
+    /// time to say so.
+    fn longest_naming(&self) -> Duration {
+        self.forwarder.patience.cancel / 2
+    }
+
+    /// Tells whether an agent that cannot be followed is to answer before it is done.
+    fn wants_name_at_once(&self) -> bool {
+        self.turn.asked.wait != Wait::End
+    }
+
     async fn send(&self, line: &Line) -> Result<Opened, ClientError> {
-        let streams = line.card().capabilities.streaming == Some(true);
+        let streams = streams(line);
         let asked = &self.turn.asked;
-        let at_once = !streams && asked.wait != Wait::End;
+        let at_once = !streams && self.wants_name_at_once();
         let message = self.turn.message.clone();
         let request = outward(message, &self.ours.task, &self.note, asked, at_once);
         if streams {
@@ -241,8 +275,7 @@ impl Forwarding<'_> {
         let Some(known) = Ours::theirs(&self.turn.task, &self.note) else {
             return Err(not_a2a("the stream ended before the agent had named its task"));
         };
-        let asks = line.card().capabilities.streaming != Some(true);
-        line.follow(self.context(), &known, self.note.seen, asks).await
+        line.follow(self.context(), &known, self.note.seen, !streams(line)).await
     }
 
     /// Writes down what happens at the agent, until it has no more to say.
@@ -258,15 +291,19 @@ impl Forwarding<'_> {
         let mut lost: Option<Instant> = None;
         let mut pause = FIRST_LOOK;
         loop {
+            let is_named = self.note.task.is_some();
             let event = tokio::select! {
                 biased;
-                () = self.turn.cancelled() => {
+                () = self.turn.cancelled(), if is_named => {
                     if self.stop(line).await? == Step::Done {
                         return Ok(());
                     }
                     continue;
                 }
                 event = events.next() => event,
+                () = self.stays_unnamed(), if !is_named => {
+                    return self.stop_unheard(UNNAMED).await;
+                }
             };
             let error = match event {
                 Some(Ok(Event { seq, response })) => {
@@ -302,6 +339,12 @@ impl Forwarding<'_> {
                 Err(error) => return self.give_up(error.into()).await,
             };
         }
+    }
+
+    /// Waits until the work is to end, and the agent has had its time to name it.
+    async fn stays_unnamed(&self) {
+        self.turn.cancelled().await;
+        sleep(self.longest_naming()).await;
     }
 
     /// Takes in what the agent says.
@@ -453,9 +496,9 @@ impl Forwarding<'_> {
         }
     }
 
-    /// Ends a task that the agent has not named yet: all we can do is hang up.
-    async fn stop_unheard(&self) -> Result<(), Failure> {
-        let text = "canceled before the agent had named its task; it was hung up on";
+    /// Ends a task that the agent has not named: all we can do is hang up.
+    async fn stop_unheard(&self, before: &str) -> Result<(), Failure> {
+        let text = format!("canceled before {before}");
         self.output.status(TaskState::Canceled, Some(Message::agent(text))).await.or_else(heard)
     }
 
@@ -486,6 +529,11 @@ impl Forwarding<'_> {
             ..CallContext::new(self.caller.clone())
         }
     }
+}
+
+/// Tells whether an agent says what happens while it happens.
+fn streams(line: &Line) -> bool {
+    line.card().capabilities.streaming == Some(true)
 }
 
 /// An agent that says what may not follow is not heard; everything else ends the work.
