@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use http::HeaderValue;
 use nuncio_client::{Error, Remote};
 use nuncio_protocol::{
     card::read_any,
@@ -14,7 +15,7 @@ use nuncio_protocol::{
         SendMessageRequest,
     },
     push::TaskPushNotificationConfig,
-    service::Event,
+    service::{Answered, Event},
     state::TaskState,
     task::{SendMessageResponse, StreamResponse},
 };
@@ -136,7 +137,7 @@ impl Cell {
         for _ in 0..2 {
             let request = Request::SendMessage(request.clone());
             let answered = patiently(self.ann.call(keyed(&name), request)).await;
-            match answered.map(|answered| answered.into_response()) {
+            match answered.map(Answered::into_response) {
                 Ok(Ok(Response::SendMessage(SendMessageResponse::Task(task)))) => {
                     tasks.push(task.id);
                 }
@@ -247,7 +248,7 @@ impl Cell {
     async fn push(self) {
         let path = format!("/{}", self.named("push"));
         let mut config = TaskPushNotificationConfig::new(self.receiver.url(&path));
-        config.token = "a token".to_owned();
+        "a token".clone_into(&mut config.token);
         config.id = Some(PushConfigId::parse("hook").expect("an id"));
         let wishes = SendMessageConfiguration {
             task_push_notification_config: Some(config),
@@ -264,7 +265,7 @@ impl Cell {
             let body = String::from_utf8_lossy(&request.body);
             assert!(body.contains(task.id.as_str()), "not the hub's name: {body}");
             let token = request.headers.get("x-a2a-notification-token");
-            assert_eq!(token.map(|value| value.as_bytes()), Some(&b"a token"[..]));
+            assert_eq!(token.map(HeaderValue::as_bytes), Some(&b"a token"[..]));
         }
     }
 
@@ -320,7 +321,7 @@ impl Cell {
         let path = "/.well-known/agent-card.json";
         let reply = self.http.request("GET", path, &[("a2a-version", version)], "").await;
         assert_eq!(reply.status, 200, "{}", reply.text());
-        let (card, _) = read_any(&reply.text()).expect("a card");
+        let (card, _) = read_any(reply.text()).expect("a card");
         let own = self.served.address.to_string();
         assert!(!reply.text().contains(&own), "it names the agent's own address");
         let interfaces: Vec<_> =

@@ -149,7 +149,7 @@ async fn piece(output: &Output, index: u32, last: bool) -> Result<(), Failure> {
 
 /// What `count:N` gives.
 pub(crate) fn counted(count: u32) -> String {
-    (0..count).map(|index| format!("{index} ")).collect()
+    (0..count).map(|index| index.to_string() + " ").collect()
 }
 
 fn number(text: &str) -> Result<u32, Failure> {
