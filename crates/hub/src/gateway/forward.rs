@@ -47,6 +47,9 @@ const LAST_LOOK: Duration = Duration::from_secs(15);
 /// When a busy agent may be asked again (MD-32).
 const BUSY_RETRY: Duration = Duration::from_secs(30);
 
+/// Why there is nothing to cancel at the agent.
+const UNNAMED: &str = "the agent had named its task; it was hung up on";
+
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
@@ -174,7 +177,7 @@ impl Forwarding<'_> {
                             no harm";
                 Err(Failure::new(text))
             }
-            Cause::Cancel if !is_known => self.stop_unheard().await,
+            Cause::Cancel if !is_known => self.stop_unheard(UNNAMED).await,
             Cause::Interrupted | Cause::WakeUp | Cause::Cancel => {
                 let events = self.again(&way).await;
                 self.follow(&way, events).await
@@ -203,8 +206,12 @@ impl Forwarding<'_> {
     async fn pass_on(&mut self, way: &Way) -> Result<(), Failure> {
         let priority = self.turn.asked.priority;
         let turnstiles = &self.forwarder.turnstiles;
+        let admitted = tokio::select! {
+            admitted = turnstiles.pass(&self.agent.id, priority) => admitted,
+            () = self.turn.cancelled() => return self.stop_unheard("the agent was asked").await,
+        };
         // Held for as long as the agent works for us.
-        let _pass = match turnstiles.pass(&self.agent.id, priority).await {
+        let _pass = match admitted {
             Ok(pass) => pass,
             Err(busy) => {
                 let error = Error::new(ErrorKind::Unavailable, busy.to_string())
@@ -213,12 +220,8 @@ impl Forwarding<'_> {
                 return self.give_up(error).await;
             }
         };
-        let at_once = !way.streams() && self.turn.asked.wait != Wait::End;
-        let message = self.turn.message.clone();
-        let request = outward(message, &self.ours.task, &self.note, &self.turn.asked, at_once);
-        let opened = tokio::select! {
-            opened = way.send(self.context(), &self.ours.task, request) => opened,
-            () = self.turn.cancelled() => return self.stop_unheard().await,
+        let Some(opened) = self.hand_over(way).await else {
+            return self.stop_unheard(UNNAMED).await;
         };
         let events = match opened {
             Err(error) => return self.give_up(error.into()).await,
@@ -235,6 +238,40 @@ impl Forwarding<'_> {
         self.follow(way, events).await
     }
 
+    /// Sends the message. `None` if the work is to end, and the agent does not say in time what
+    /// it calls it.
+    async fn hand_over(&self, way: &Way) -> Option<Result<Opened, ClientError>> {
+        let asked = &self.turn.asked;
+        // Who cannot be followed is to answer before it is done, if our caller does not wait.
+        let at_once = !way.streams() && asked.wait != Wait::End;
+        let message = self.turn.message.clone();
+        let request = outward(message, &self.ours.task, &self.note, asked, at_once);
+        let sending = way.send(self.context(), &self.ours.task, request);
+        tokio::pin!(sending);
+        tokio::select! {
+            opened = &mut sending => return Some(opened),
+            () = self.turn.cancelled() => {}
+        }
+        // Who answers when all is done is hung up on. All others name the task in a moment, and
+        // can be told to stop then.
+        if !way.streams() && !at_once {
+            return None;
+        }
+        timeout(self.longest_naming(), sending).await.ok()
+    }
+
+    /// Returns how long an agent may take to name a task that is to end: then there is still
+    /// time to say so.
+    fn longest_naming(&self) -> Duration {
+        self.forwarder.patience.cancel / 2
+    }
+
+    /// Waits until the work is to end, and the agent has had its time to name it.
+    async fn stays_unnamed(&self) {
+        self.turn.cancelled().await;
+        sleep(self.longest_naming()).await;
+    }
+
     /// Waits until the agent fetches the message, and writes down that it has. `None` if it is
     /// over before.
     async fn wait_for_fetching(
@@ -246,7 +283,7 @@ impl Forwarding<'_> {
         let accepted = tokio::select! {
             accepted = handed.accepted(self.forwarder.patience.fetch) => accepted,
             () = self.turn.cancelled() => {
-                self.stop_unheard().await?;
+                self.stop_unheard("the agent had fetched it").await?;
                 return Ok(None);
             }
         };
@@ -287,9 +324,10 @@ impl Forwarding<'_> {
         let mut pause = FIRST_LOOK;
         let mut is_told = false;
         loop {
+            let is_named = self.note.task.is_some() || matches!(way, Way::Fetched(..));
             let event = tokio::select! {
                 biased;
-                () = self.turn.cancelled(), if !is_told => {
+                () = self.turn.cancelled(), if is_named && !is_told => {
                     match self.stop(way).await? {
                         Stopped::Ended => return Ok(()),
                         // Its events say when it has ended.
@@ -299,6 +337,9 @@ impl Forwarding<'_> {
                     continue;
                 }
                 event = events.next() => event,
+                () = self.stays_unnamed(), if !is_named => {
+                    return self.stop_unheard(UNNAMED).await;
+                }
             };
             let error = match event {
                 Some(Ok(Event { seq, response })) => {
@@ -500,10 +541,10 @@ impl Forwarding<'_> {
         way.cancel(self.context(), &self.ours.task, self.note.task()).await
     }
 
-    /// Ends a task that the agent has not named yet: all we can do is hang up.
-    async fn stop_unheard(&self) -> Result<(), Failure> {
-        let text = "canceled before the agent had named its task; it was hung up on";
-        self.output.status(TaskState::Canceled, Some(Message::agent(text))).await.or_else(heard)
+    /// Ends a task that the agent has not named: all we can do is hang up.
+    async fn stop_unheard(&self, before: &str) -> Result<(), Failure> {
+        let text = Message::agent(format!("canceled before {before}"));
+        self.output.status(TaskState::Canceled, Some(text)).await.or_else(heard)
     }
 
     /// Says that it does not go on, and why: to whoever waits, or in the task.

@@ -4,3 +4,4 @@ mod api;
 mod contract;
 mod directory;
 mod facade;
+mod gateway;
