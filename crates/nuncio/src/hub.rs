@@ -75,12 +75,17 @@ impl Flags {
 
     /// Finds the hub.
     pub(crate) fn hub(&self) -> Result<Hub, Failure> {
+        let Known { url, key } = self.known();
+        Hub::new(&url, key.as_deref().map(str::trim))
+    }
+
+    /// Returns which hub is meant, and the key to show there.
+    pub(crate) fn known(&self) -> Known {
         let known = known(self.hub.clone(), self.key.clone());
-        let Known { url, key } = known.unwrap_or_else(|| Known {
+        known.unwrap_or_else(|| Known {
             url: "http://127.0.0.1:7420".to_owned(),
             key: self.key.clone(),
-        });
-        Hub::new(&url, key.as_deref().map(str::trim))
+        })
     }
 }
 
@@ -117,7 +122,8 @@ fn note() -> Option<HubNote> {
 }
 
 impl Hub {
-    fn new(url: &str, key: Option<&str>) -> Result<Self, Failure> {
+    /// Asks the hub at a URL.
+    pub(crate) fn new(url: &str, key: Option<&str>) -> Result<Self, Failure> {
         // Whoever types a URL means it: nothing but the hub is asked.
         let errand = Errand::administrator(Purpose::Agent);
         let mut policy = Policy::default().allow_http(errand);

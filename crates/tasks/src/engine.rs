@@ -29,8 +29,7 @@ pub use accept::Sent;
 pub(crate) use bridge::invalid;
 pub use bridge::reasons;
 pub use inspect::{LogPage, Logged, Row, Rows};
-pub use oversee::{Overseen, Overview};
-pub use read::Kin;
+pub use oversee::{Kin, Overseen, Overview};
 
 use crate::{
     agent::{Agent, Agents, AnyAgent, Asked},

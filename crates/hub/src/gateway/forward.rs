@@ -8,15 +8,14 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use nuncio_client::{Agent as Line, Error as ClientError, Followed};
+use nuncio_client::Error as ClientError;
 use nuncio_protocol::{
     error::{Error, ErrorKind, reason},
     ids::{AgentId, Organisation, TaskId},
     message::Message,
-    operation::{CancelTaskRequest, Request},
-    service::{Answered, CallContext, Caller, Event},
+    service::{CallContext, Caller, Event},
     state::TaskState,
-    task::{SendMessageResponse, StreamResponse, Task},
+    task::{StreamResponse, Task},
 };
 use nuncio_tasks::{
     agent::{Agent as TaskAgent, Cause, Conduct, Failure, Interrupted, Turn, Wait},
@@ -28,10 +27,12 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{
     lines::Lines,
     note::Note,
+    pull::{Desks, Handed},
     translate::{Ours, outward},
     turnstile::Turnstiles,
+    way::{Happening, Opened, Way, not_a2a},
 };
-use crate::agent::Agent;
+use crate::agent::{Agent, Delivery};
 
 /// Says on a card that its agent numbers events and knows keys.
 pub(crate) const RESUME: &str = "urn:nuncio:extension:resume:v1";
@@ -46,6 +47,9 @@ const LAST_LOOK: Duration = Duration::from_secs(15);
 /// When a busy agent may be asked again (MD-32).
 const BUSY_RETRY: Duration = Duration::from_secs(30);
 
+/// Why there is nothing to cancel at the agent.
+const UNNAMED: &str = "the agent had named its task; it was hung up on";
+
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
@@ -55,6 +59,8 @@ pub(crate) struct Patience {
     pub(crate) ceiling: Duration,
     /// How long an agent may take to end what was cancelled.
     pub(crate) cancel: Duration,
+    /// How long a message waits for an agent that fetches its work (MD-33).
+    pub(crate) fetch: Duration,
 }
 
 /// Hands turns to agents elsewhere.
@@ -62,6 +68,7 @@ pub(crate) struct Patience {
 pub(crate) struct Forwarder {
     pub(crate) lines: Arc<Lines>,
     pub(crate) turnstiles: Arc<Turnstiles>,
+    pub(crate) desks: Arc<Desks>,
     pub(crate) patience: Patience,
 }
 
@@ -127,10 +134,13 @@ enum Step {
     Done,
 }
 
-/// What the agent has answered with.
-enum Opened {
-    Events(Followed),
-    Answer(SendMessageResponse),
+/// What came of asking an agent to end its work.
+enum Stopped {
+    Ended,
+    /// It needs a little longer.
+    Soon,
+    /// It goes on.
+    Refused,
 }
 
 impl Forwarding<'_> {
@@ -153,31 +163,55 @@ impl Forwarding<'_> {
     }
 
     async fn work(&mut self) -> Result<(), Failure> {
-        let line = match self.line().await {
-            Ok(line) => line,
+        let way = match self.way().await {
+            Ok(way) => way,
             Err(error) => return self.give_up(error).await,
         };
+        let is_known = self.note.task.is_some() || self.note.accepted.is_some();
         match self.turn.cause {
-            Cause::Message => self.pass_on(&line).await,
-            Cause::Interrupted if self.note.task.is_none() => self.pass_on_again(&line).await,
-            Cause::Cancel if self.note.task.is_none() => self.stop_unheard().await,
+            Cause::Message => self.pass_on(&way).await,
+            Cause::Interrupted if self.is_unheard() && way.knows_keys() => self.pass_on(&way).await,
+            Cause::Interrupted if self.is_unheard() => {
+                let text = "INTERRUPTED: the hub stopped while it handed the message over, and \
+                            nobody knows whether the agent got it; send it again if that does \
+                            no harm";
+                Err(Failure::new(text))
+            }
+            Cause::Cancel if !is_known => self.stop_unheard(UNNAMED).await,
             Cause::Interrupted | Cause::WakeUp | Cause::Cancel => {
-                let events = self.again(&line).await;
-                self.follow(&line, events).await
+                let events = self.again(&way).await;
+                self.follow(&way, events).await
             }
         }
     }
 
-    async fn line(&self) -> Result<Line, Error> {
-        self.forwarder.lines.line(&self.agent, &self.caller).await
+    /// Tells whether the agent may not have got the message.
+    fn is_unheard(&self) -> bool {
+        let message = self.turn.message.message_id.as_str();
+        match &self.note.accepted {
+            Some(accepted) => accepted != message,
+            None => self.note.task.is_none(),
+        }
+    }
+
+    async fn way(&self) -> Result<Way, Error> {
+        let Forwarder { lines, desks, patience, .. } = self.forwarder;
+        if self.agent.delivery == Delivery::Pull {
+            return Ok(Way::Fetched(desks.of(&self.agent.id), patience.lost));
+        }
+        Ok(Way::Called(lines.line(&self.agent, &self.caller).await?))
     }
 
     /// Hands the message to the agent, and what comes of it to our log.
-    async fn pass_on(&mut self, line: &Line) -> Result<(), Failure> {
+    async fn pass_on(&mut self, way: &Way) -> Result<(), Failure> {
         let priority = self.turn.asked.priority;
         let turnstiles = &self.forwarder.turnstiles;
+        let admitted = tokio::select! {
+            admitted = turnstiles.pass(&self.agent.id, priority) => admitted,
+            () = self.turn.cancelled() => return self.stop_unheard("the agent was asked").await,
+        };
         // Held for as long as the agent works for us.
-        let _pass = match turnstiles.pass(&self.agent.id, priority).await {
+        let _pass = match admitted {
             Ok(pass) => pass,
             Err(busy) => {
                 let error = Error::new(ErrorKind::Unavailable, busy.to_string())
@@ -186,72 +220,101 @@ impl Forwarding<'_> {
                 return self.give_up(error).await;
             }
         };
-        let opened = tokio::select! {
-            opened = self.send(line) => opened,
-            () = self.turn.cancelled() => return self.stop_unheard().await,
+        let Some(opened) = self.hand_over(way).await else {
+            return self.stop_unheard(UNNAMED).await;
         };
         let events = match opened {
             Err(error) => return self.give_up(error.into()).await,
             Ok(Opened::Events(events)) => Ok(events),
-            Ok(Opened::Answer(answer)) => {
-                let response = match answer {
-                    SendMessageResponse::Message(message) => StreamResponse::Message(message),
-                    SendMessageResponse::Task(task) => StreamResponse::Task(task),
-                };
-                match self.take(None, response).await? {
-                    Step::Done => return Ok(()),
-                    Step::GoOn => self.again(line).await,
-                }
-            }
+            Ok(Opened::Laid(handed)) => match self.wait_for_fetching(handed).await? {
+                Some(events) => Ok(events),
+                None => return Ok(()),
+            },
+            Ok(Opened::Answer(response)) => match self.take(None, response).await? {
+                Step::Done => return Ok(()),
+                Step::GoOn => self.again(way).await,
+            },
         };
-        self.follow(line, events).await
+        self.follow(way, events).await
     }
 
-    /// Goes on where nobody knows whether the agent has got the message.
-    async fn pass_on_again(&mut self, line: &Line) -> Result<(), Failure> {
-        let extensions = &line.card().capabilities.extensions;
-        if extensions.iter().any(|extension| extension.uri == RESUME) {
-            // It knows the key, and does nothing twice.
-            return self.pass_on(line).await;
-        }
-        let text = "INTERRUPTED: the hub stopped while it handed the message over, and nobody \
-                    knows whether the agent got it; send it again if that does no harm";
-        Err(Failure::new(text))
-    }
-
-    async fn send(&self, line: &Line) -> Result<Opened, ClientError> {
-        let streams = line.card().capabilities.streaming == Some(true);
+    /// Sends the message. `None` if the work is to end, and the agent does not say in time what
+    /// it calls it.
+    async fn hand_over(&self, way: &Way) -> Option<Result<Opened, ClientError>> {
         let asked = &self.turn.asked;
-        let at_once = !streams && asked.wait != Wait::End;
+        // Who cannot be followed is to answer before it is done, if our caller does not wait.
+        let at_once = !way.streams() && asked.wait != Wait::End;
         let message = self.turn.message.clone();
         let request = outward(message, &self.ours.task, &self.note, asked, at_once);
-        if streams {
-            let request = Request::SendStreamingMessage(request);
-            return Ok(Opened::Events(line.stream(self.context(), request).await?));
+        let sending = way.send(self.context(), &self.ours.task, request);
+        tokio::pin!(sending);
+        tokio::select! {
+            opened = &mut sending => return Some(opened),
+            () = self.turn.cancelled() => {}
         }
-        match line.call(self.context(), Request::SendMessage(request)).await? {
-            Answered::SendMessage(answer) => {
-                let answer = answer.into_value().map_err(|error| not_a2a(&error.to_string()))?;
-                Ok(Opened::Answer(answer))
+        // Who answers when all is done is hung up on. All others name the task in a moment, and
+        // can be told to stop then.
+        if !way.streams() && !at_once {
+            return None;
+        }
+        timeout(self.longest_naming(), sending).await.ok()
+    }
+
+    /// Returns how long an agent may take to name a task that is to end: then there is still
+    /// time to say so.
+    fn longest_naming(&self) -> Duration {
+        self.forwarder.patience.cancel / 2
+    }
+
+    /// Waits until the work is to end, and the agent has had its time to name it.
+    async fn stays_unnamed(&self) {
+        self.turn.cancelled().await;
+        sleep(self.longest_naming()).await;
+    }
+
+    /// Waits until the agent fetches the message, and writes down that it has. `None` if it is
+    /// over before.
+    async fn wait_for_fetching(
+        &mut self,
+        mut handed: Handed,
+    ) -> Result<Option<Happening>, Failure> {
+        // Whoever follows the task sees it meanwhile.
+        self.output.accept();
+        let accepted = tokio::select! {
+            accepted = handed.accepted(self.forwarder.patience.fetch) => accepted,
+            () = self.turn.cancelled() => {
+                self.stop_unheard("the agent had fetched it").await?;
+                return Ok(None);
             }
-            _ => Err(not_a2a("the answer is not of its operation")),
+        };
+        match accepted {
+            Ok(written) => {
+                self.note.accepted = Some(self.turn.message.message_id.as_str().to_owned());
+                // What the agent says about this message is numbered from the start.
+                self.note.seen = None;
+                self.output.note(self.note.write()).or_else(heard)?;
+                self.output.flush().await.or_else(heard)?;
+                written.tell();
+                Ok(Some(handed.events(self.forwarder.patience.lost)))
+            }
+            Err(error) => {
+                self.give_up(error.into()).await?;
+                Ok(None)
+            }
         }
     }
 
     /// Follows the agent's task from where our log ends.
-    async fn again(&mut self, line: &Line) -> Result<Followed, ClientError> {
-        let Some(known) = Ours::theirs(&self.turn.task, &self.note) else {
-            return Err(not_a2a("the stream ended before the agent had named its task"));
-        };
-        let asks = line.card().capabilities.streaming != Some(true);
-        line.follow(self.context(), &known, self.note.seen, asks).await
+    async fn again(&mut self, way: &Way) -> Result<Happening, ClientError> {
+        let known = Ours::theirs(&self.turn.task, &self.note);
+        way.again(self.context(), &self.ours.task, known.as_ref(), self.note.seen).await
     }
 
     /// Writes down what happens at the agent, until it has no more to say.
     async fn follow(
         &mut self,
-        line: &Line,
-        events: Result<Followed, ClientError>,
+        way: &Way,
+        events: Result<Happening, ClientError>,
     ) -> Result<(), Failure> {
         let mut events = match events {
             Ok(events) => events,
@@ -259,26 +322,42 @@ impl Forwarding<'_> {
         };
         let mut lost: Option<Instant> = None;
         let mut pause = FIRST_LOOK;
+        let mut is_told = false;
         loop {
+            let is_named = self.note.task.is_some() || matches!(way, Way::Fetched(..));
             let event = tokio::select! {
                 biased;
-                () = self.turn.cancelled() => {
-                    if self.stop(line).await? == Step::Done {
-                        return Ok(());
+                () = self.turn.cancelled(), if is_named && !is_told => {
+                    match self.stop(way).await? {
+                        Stopped::Ended => return Ok(()),
+                        // Its events say when it has ended.
+                        Stopped::Soon => is_told = true,
+                        Stopped::Refused => {}
                     }
                     continue;
                 }
                 event = events.next() => event,
+                () = self.stays_unnamed(), if !is_named => {
+                    return self.stop_unheard(UNNAMED).await;
+                }
             };
             let error = match event {
                 Some(Ok(Event { seq, response })) => {
                     (lost, pause) = (None, FIRST_LOOK);
+                    if seq.is_some() && seq <= self.note.seen {
+                        // Brought twice, by an agent that was not told that it was taken.
+                        continue;
+                    }
                     let step = match response.into_value() {
                         Ok(response) => self.take(seq, response).await?,
                         Err(error) => {
                             return self.give_up(not_a2a(&error.to_string()).into()).await;
                         }
                     };
+                    if matches!(way, Way::Fetched(..)) {
+                        // Whoever has brought it is told that it is safe.
+                        self.output.flush().await.or_else(heard)?;
+                    }
                     if step == Step::Done {
                         return Ok(());
                     }
@@ -296,10 +375,10 @@ impl Forwarding<'_> {
             tracing::debug!(agent = %self.agent.id, %error, "an agent is out of reach");
             tokio::select! {
                 () = sleep(pause) => {}
-                () = self.turn.cancelled() => {}
+                () = self.turn.cancelled(), if !is_told => {}
             }
             pause = (pause * 2).min(LAST_LOOK);
-            events = match self.again(line).await {
+            events = match self.again(way).await {
                 Ok(events) => events,
                 Err(error) => return self.give_up(error.into()).await,
             };
@@ -435,56 +514,37 @@ impl Forwarding<'_> {
     }
 
     /// Tells the agent that its work is to end.
-    async fn stop(&mut self, line: &Line) -> Result<Step, Failure> {
-        let refused = match self.tell_to_stop_by(line).await {
-            Ok(task) if task.status.state.is_terminal() => {
-                return self.take(None, StreamResponse::Task(task)).await;
+    async fn stop(&mut self, way: &Way) -> Result<Stopped, Failure> {
+        let refused = match self.tell_to_stop_by(way).await {
+            Ok(Some(task)) if task.status.state.is_terminal() => {
+                self.take(None, StreamResponse::Task(task)).await?;
+                return Ok(Stopped::Ended);
             }
-            // It needs a little longer; the events say when it has ended.
-            Ok(_) => return self.stopping(line).await,
+            Ok(_) => return Ok(Stopped::Soon),
             Err(ClientError::Peer(error)) if error.kind() == ErrorKind::TaskNotFound => {
                 self.output.status(TaskState::Canceled, None).await.or_else(heard)?;
-                return Ok(Step::Done);
+                return Ok(Stopped::Ended);
             }
             Err(error) => error,
         };
         let error = Error::from(refused);
         self.output.keep_on(error.message()).await.or_else(heard)?;
-        Ok(Step::GoOn)
+        Ok(Stopped::Refused)
     }
 
-    /// Follows a task that is about to end.
-    async fn stopping(&mut self, line: &Line) -> Result<Step, Failure> {
-        let Ok(mut events) = self.again(line).await else { return Ok(Step::GoOn) };
-        while let Some(Ok(Event { seq, response })) = events.next().await {
-            let Ok(response) = response.into_value() else { break };
-            if self.take(seq, response).await? == Step::Done {
-                return Ok(Step::Done);
-            }
-        }
-        Ok(Step::GoOn)
+    async fn tell_to_stop(&mut self) -> Result<Option<Task>, ClientError> {
+        let way = self.way().await.map_err(ClientError::Peer)?;
+        self.tell_to_stop_by(&way).await
     }
 
-    async fn tell_to_stop(&mut self) -> Result<Task, ClientError> {
-        let line = self.line().await.map_err(ClientError::Peer)?;
-        self.tell_to_stop_by(&line).await
+    async fn tell_to_stop_by(&mut self, way: &Way) -> Result<Option<Task>, ClientError> {
+        way.cancel(self.context(), &self.ours.task, self.note.task()).await
     }
 
-    async fn tell_to_stop_by(&mut self, line: &Line) -> Result<Task, ClientError> {
-        let Some(id) = self.note.task() else {
-            return Err(not_a2a("the agent has not named its task"));
-        };
-        let request = CancelTaskRequest { tenant: None, id, metadata: None };
-        match line.call(self.context(), Request::CancelTask(request)).await? {
-            Answered::Task(task) => task.into_value().map_err(|error| not_a2a(&error.to_string())),
-            _ => Err(not_a2a("the answer is not of its operation")),
-        }
-    }
-
-    /// Ends a task that the agent has not named yet: all we can do is hang up.
-    async fn stop_unheard(&self) -> Result<(), Failure> {
-        let text = "canceled before the agent had named its task; it was hung up on";
-        self.output.status(TaskState::Canceled, Some(Message::agent(text))).await.or_else(heard)
+    /// Ends a task that the agent has not named: all we can do is hang up.
+    async fn stop_unheard(&self, before: &str) -> Result<(), Failure> {
+        let text = Message::agent(format!("canceled before {before}"));
+        self.output.status(TaskState::Canceled, Some(text)).await.or_else(heard)
     }
 
     /// Says that it does not go on, and why: to whoever waits, or in the task.
@@ -549,10 +609,6 @@ const fn is_callers(kind: ErrorKind) -> bool {
             | ErrorKind::Timeout
             | ErrorKind::Other(_)
     )
-}
-
-fn not_a2a(cause: &str) -> ClientError {
-    ClientError::Peer(Error::new(ErrorKind::InvalidAgentResponse, cause))
 }
 
 /// Reads the name under which a caller's tasks are kept.

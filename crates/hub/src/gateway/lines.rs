@@ -84,13 +84,9 @@ impl Lines {
         self.directory.state().present(organisation, id).cloned()
     }
 
-    /// Proves to an agent that it is the hub who calls.
-    pub(crate) fn prove_with(&self, agent: AgentId, credentials: Option<Arc<dyn Credentials>>) {
-        let mut all = self.credentials.lock().unwrap_or_else(PoisonError::into_inner);
-        match credentials {
-            Some(credentials) => all.insert(agent, credentials),
-            None => all.remove(&agent),
-        };
+    /// Proves to these agents that it is the hub who calls.
+    pub(crate) fn prove_with(&self, proofs: HashMap<AgentId, Arc<dyn Credentials>>) {
+        *self.credentials.lock().unwrap_or_else(PoisonError::into_inner) = proofs;
     }
 
     /// Returns the line to an agent, for a caller.

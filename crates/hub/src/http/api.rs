@@ -11,6 +11,7 @@ mod openapi;
 pub(super) mod register;
 mod rules;
 mod tasks;
+mod work;
 
 use axum::{
     Router,
@@ -49,6 +50,9 @@ pub(super) fn router() -> Router<Hub> {
         .route("/events/ws", get(events::socket))
         .route("/tickets", post(events::new_ticket))
         .route("/audit", get(audit::list))
+        .route("/work", get(work::fetch))
+        .route("/work/{task}/accept", post(work::accept))
+        .route("/work/{task}/events", post(work::bring))
         .route("/tasks", get(tasks::list))
         .route("/tasks/{task}", get(tasks::show))
         .route("/tasks/{task}/events", get(tasks::log::list))

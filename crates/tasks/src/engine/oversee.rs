@@ -2,15 +2,20 @@
 //!
 //! Callers have no part in this. Whoever serves it must have decided who may see the scope.
 
+use bytes::Bytes;
 use nuncio_protocol::{
-    error::Error, ids::TaskId, json::Shared, operation::ListTasksRequest, state::TaskState,
+    error::Error,
+    ids::{ContextId, TaskId},
+    json::Shared,
+    operation::ListTasksRequest,
+    state::TaskState,
     task::Task,
 };
 
 use super::{Tasks, read::messages};
 use crate::{
     scope::{Place, Scope},
-    store::{Head, Loaded, Want},
+    store::{Filter, Head, Loaded, Page, Want},
 };
 
 /// A task, and whose it is.
@@ -31,6 +36,17 @@ pub struct Overview {
     pub next_page_token: String,
     /// How many there are on all pages together.
     pub total: u64,
+}
+
+/// Whose a task is, and what it belongs to.
+#[derive(Clone, Debug)]
+pub struct Kin {
+    /// Whose it is.
+    pub place: Place,
+    /// Its state.
+    pub state: TaskState,
+    /// The task because of which it was opened.
+    pub parent: Option<TaskId>,
 }
 
 impl Tasks {
@@ -61,11 +77,26 @@ impl Tasks {
         overseen(loaded.ok_or_else(|| Error::task_not_found(id))?, history)
     }
 
-    /// Returns the task that one in a scope was opened for, if it was for one.
-    pub async fn parent(&self, scope: &Scope, id: &TaskId) -> Result<Option<TaskId>, Error> {
-        let head = self.0.store.find(scope, id).await?;
-        let head = head.ok_or_else(|| Error::task_not_found(id))?;
-        Ok(self.0.store.parent(head.reference).await?)
+    /// Returns whose a task in a scope is, where it stands, and for which one it was opened.
+    pub async fn kin(&self, scope: &Scope, id: &TaskId) -> Result<Option<Kin>, Error> {
+        let Some(head) = self.0.store.find(scope, id).await? else { return Ok(None) };
+        let parent = self.0.store.parent(head.reference).await?;
+        Ok(Some(Kin { place: head.place, state: head.state, parent }))
+    }
+
+    /// Returns the note of the newest task in a conversation of a caller's with an agent.
+    pub async fn note_in(
+        &self,
+        place: &Place,
+        context: &ContextId,
+    ) -> Result<Option<Bytes>, Error> {
+        let filter = Filter { context: Some(context.clone()), ..Filter::default() };
+        let page = Page { after: None, size: 1, history: false, artifacts: false };
+        let listed = self.0.store.list(&Scope::from(place), filter, page).await?;
+        match listed.tasks.first() {
+            Some(Loaded { head, .. }) => Ok(self.0.store.note(head.reference).await?),
+            None => Ok(None),
+        }
     }
 
     /// Returns the tasks in a scope that were opened for another, in the order of their opening.

@@ -2,11 +2,10 @@
 
 use std::{slice::from_ref, sync::Arc};
 
-use bytes::Bytes;
 use futures_util::stream;
 use nuncio_protocol::{
     error::{Error, ErrorKind},
-    ids::{ContextId, TaskId},
+    ids::TaskId,
     json::{Object, Raw, Shared},
     operation::{GetTaskRequest, ListTasksRequest, ListTasksResponse, SubscribeToTaskRequest},
     service::{Event, Events},
@@ -28,17 +27,6 @@ const DEFAULT_PAGE_SIZE: usize = 50;
 
 /// The member of a task's metadata that says that events were missed for good.
 const RESUME_GAP: &str = "resumeGap";
-
-/// Whose a task is, and what it belongs to.
-#[derive(Clone, Debug)]
-pub struct Kin {
-    /// Whose it is.
-    pub place: Place,
-    /// Its state.
-    pub state: TaskState,
-    /// The task because of which it was opened.
-    pub parent: Option<TaskId>,
-}
 
 /// How a stream is to be.
 #[derive(Clone, Copy)]
@@ -78,28 +66,6 @@ impl Tasks {
             total_size: i32::try_from(page.total).unwrap_or(i32::MAX),
         };
         Ok(rest.with_tasks(&tasks?))
-    }
-
-    /// Returns whose a task within a scope is, where it stands, and for which one it was opened.
-    pub async fn kin(&self, scope: &Scope, id: &TaskId) -> Result<Option<Kin>, Error> {
-        let Some(head) = self.0.store.find(scope, id).await? else { return Ok(None) };
-        let parent = self.0.store.parent(head.reference).await?;
-        Ok(Some(Kin { place: head.place, state: head.state, parent }))
-    }
-
-    /// Returns the note of the newest task in a conversation of the caller's with an agent.
-    pub async fn note_in(
-        &self,
-        place: &Place,
-        context: &ContextId,
-    ) -> Result<Option<Bytes>, Error> {
-        let filter = Filter { context: Some(context.clone()), ..Filter::default() };
-        let page = Page { after: None, size: 1, history: false, artifacts: false };
-        let listed = self.0.store.list(&Scope::from(place), filter, page).await?;
-        match listed.tasks.first() {
-            Some(Loaded { head, .. }) => Ok(self.0.store.note(head.reference).await?),
-            None => Ok(None),
-        }
     }
 
     /// Follows a task: first the task as it is now, then what happens to it. A returning reader

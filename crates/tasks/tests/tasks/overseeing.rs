@@ -47,7 +47,7 @@ fn acme() -> Scope {
 async fn send(tasks: &Tasks, place: &Place, text: &str) -> Task {
     let request = SendMessageRequest::new(Message::user(text));
     let answer = tasks.send(&Call::new(place.clone()), request).await.expect("it is taken");
-    answer.into_value().expect("a task")
+    answer.into_task().expect("a task")
 }
 
 /// Three callers of two agents, and one of another organisation, each with a task in every state.

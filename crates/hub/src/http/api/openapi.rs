@@ -22,7 +22,7 @@ use utoipa::{
     },
 };
 
-use super::{agents, audit, cards, epoch, events, inbox, keys, register, rules, tasks};
+use super::{agents, audit, cards, epoch, events, inbox, keys, register, rules, tasks, work};
 
 /// What an answer can be instead of what was asked for.
 const REFUSALS: [(&str, &str); 10] = [
@@ -99,6 +99,9 @@ const BESIDE: [(&str, &str, &str, &str); 9] = [
         events::socket,
         events::new_ticket,
         audit::list,
+        work::fetch,
+        work::accept,
+        work::bring,
         tasks::list,
         tasks::show,
         tasks::log::list,

@@ -1,0 +1,8 @@
+//! Calls through a hub, by callers of every form to agents of every form.
+
+mod agents;
+mod callers;
+mod matrix;
+mod operations;
+mod stage;
+mod world;

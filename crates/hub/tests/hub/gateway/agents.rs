@@ -1,0 +1,175 @@
+//! Agents that speak one version on one binding, and hear nothing else.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse as _, Response},
+};
+use http::{Method, StatusCode};
+use hyper_util::service::TowerToHyperService;
+use nuncio_auth::Gatekeeper;
+use nuncio_net::listen::{Drain, Listener};
+use nuncio_protocol::{
+    card::{AgentCard, AgentExtension, AgentInterface, AgentSkill, Binding},
+    dialect::WireForm,
+    time::Timestamp,
+    version::Version,
+};
+use nuncio_server::{
+    Agent, Capacity, Endpoint, LocalAgent, StreamLimits, Tenants, dialects::Dialects,
+};
+use nuncio_tasks::{engine::Tasks, memory::MemoryStore, scope::Name};
+use tokio::task::JoinHandle;
+
+use super::stage::{Script, Stage};
+
+/// Says on a card that its agent numbers events and knows keys.
+pub(crate) const RESUME: &str = "urn:nuncio:extension:resume:v1";
+
+/// What an agent can do beside answering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Skilled {
+    /// It streams, numbers its events and knows keys.
+    Resumes,
+    /// It streams, and that is all.
+    Streams,
+    /// It can only be asked.
+    Answers,
+}
+
+/// An agent on a port, for as long as this is held.
+pub(crate) struct Served {
+    pub(crate) address: SocketAddr,
+    pub(crate) tasks: Tasks,
+    entrance: Entrance,
+    serving: JoinHandle<()>,
+}
+
+/// Lets requests in that speak one form, and remembers the others.
+#[derive(Clone)]
+struct Entrance {
+    form: WireForm,
+    strays: Arc<Mutex<Vec<String>>>,
+}
+
+impl Served {
+    /// Serves scripts in one form.
+    pub(crate) async fn script(form: WireForm, skilled: Skilled, stage: &Stage) -> Self {
+        Self::start(form, skilled, Script(stage.clone())).await
+    }
+
+    /// Serves an agent in one form.
+    pub(crate) async fn start(form: WireForm, skilled: Skilled, agent: impl Agent) -> Self {
+        let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
+        let listener = Listener::bind(nowhere).await.expect("there is a free port");
+        let address = listener.local_addr();
+        let card = card(address, form, skilled);
+        let name = Name::parse("script").expect("a name");
+        let tasks = Tasks::builder(Arc::new(MemoryStore::default()));
+        let tasks = tasks.agent(name.clone(), agent).start();
+        let local = LocalAgent::new(tasks.clone(), name, &card).expect("a name");
+        let drain = Drain::new();
+        let capacity = Capacity::new(4_096, StreamLimits::default(), drain.clone());
+        let dialects = if is_older(form) { Dialects::default() } else { Dialects::none() };
+        let endpoint = Endpoint::builder("script", Arc::new(local), capacity.clone())
+            .url(format!("http://{address}"))
+            .card(card, Timestamp::now())
+            .dialects(dialects)
+            .tenants(Tenants::Any)
+            .gatekeeper(Gatekeeper::open())
+            .build()
+            .expect("a card that can be shown");
+        let entrance = Entrance { form, strays: Arc::default() };
+        let router = Router::new()
+            .fallback_service(endpoint)
+            .layer(from_fn_with_state(entrance.clone(), let_in));
+        let serving = tokio::spawn(async move {
+            tokio::select! {
+                () = listener.serve(TowerToHyperService::new(router), drain) => {}
+                () = capacity.watch() => {}
+            }
+        });
+        Self { address, tasks, entrance, serving }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// Returns the requests that came in another form than the agent's.
+    pub(crate) fn strays(&self) -> Vec<String> {
+        self.entrance.strays.lock().expect("nobody panics with it").clone()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+fn card(address: SocketAddr, form: WireForm, skilled: Skilled) -> AgentCard {
+    let skill = AgentSkill::new("play", "play", "plays", ["play"]);
+    let card = AgentCard::builder("script").description("plays scripts").skill(skill);
+    let mut card = card.input_modes(["text/plain"]).output_modes(["text/plain"]).build();
+    let (binding, version) = spoken(form);
+    let url = match binding {
+        Binding::Grpc => address.to_string(),
+        _ => format!("http://{address}/"),
+    };
+    card.supported_interfaces = vec![AgentInterface::new(url, binding, version)];
+    card.capabilities.streaming = Some(skilled != Skilled::Answers);
+    if skilled == Skilled::Resumes {
+        card.capabilities.extensions.push(AgentExtension::new(RESUME));
+    }
+    card
+}
+
+/// Returns binding and version of a form of A2A itself.
+fn spoken(form: WireForm) -> (Binding, Version) {
+    match form {
+        WireForm::V1 => (Binding::JsonRpc, Version::V1_0),
+        WireForm::V1Http => (Binding::HttpJson, Version::V1_0),
+        WireForm::V1Grpc => (Binding::Grpc, Version::V1_0),
+        WireForm::V03 => (Binding::JsonRpc, Version::V0_3),
+        WireForm::V03Http => (Binding::HttpJson, Version::V0_3),
+        WireForm::V03Grpc => (Binding::Grpc, Version::V0_3),
+        other => panic!("{} is no form of A2A itself", other.name()),
+    }
+}
+
+pub(crate) fn is_older(form: WireForm) -> bool {
+    spoken(form).1 == Version::V0_3
+}
+
+async fn let_in(State(entrance): State<Entrance>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    if path.starts_with("/.well-known/") || form_of(&request) == entrance.form {
+        return next.run(request).await;
+    }
+    let stray = format!("{} {path}", request.method());
+    entrance.strays.lock().expect("nobody panics with it").push(stray);
+    StatusCode::NOT_FOUND.into_response()
+}
+
+/// Tells the form of a request by what every form has of its own.
+fn form_of(request: &Request) -> WireForm {
+    let path = request.uri().path();
+    let version = request.headers().get("a2a-version").map(http::HeaderValue::as_bytes);
+    match path {
+        _ if path.starts_with("/lf.a2a.v1.") => WireForm::V1Grpc,
+        _ if path.starts_with("/a2a.v1.") => WireForm::V03Grpc,
+        _ if path.starts_with("/v1/") => WireForm::V03Http,
+        "/" if *request.method() == Method::POST => match version {
+            Some(b"1.0") => WireForm::V1,
+            _ => WireForm::V03,
+        },
+        _ => WireForm::V1Http,
+    }
+}
