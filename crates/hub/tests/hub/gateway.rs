@@ -4,5 +4,6 @@ mod agents;
 mod callers;
 mod matrix;
 mod operations;
+mod pull;
 mod stage;
 mod world;
