@@ -5,3 +5,4 @@ mod contract;
 mod directory;
 mod facade;
 mod gateway;
+mod tasks;

@@ -281,9 +281,10 @@ fn decided(is_approved: bool, reason: Option<&str>, form: Option<Raw>) -> Vec<Pa
     };
     let mut members = vec![("approved", Raw::bool(is_approved))];
     members.extend(reason.map(|reason| ("reason", Raw::string(reason))));
+    // Without a media type: agents that take nothing but text would refuse it, and have the text.
     let decision = Object::from_members(members).into_raw();
-    let mut parts = vec![Part::text(text), say::data(decision)];
-    parts.extend(form.map(say::data));
+    let mut parts = vec![Part::text(text), Part::data(decision)];
+    parts.extend(form.map(Part::data));
     parts
 }
 

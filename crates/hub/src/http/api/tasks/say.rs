@@ -32,13 +32,8 @@ pub(crate) struct Said {
 impl Said {
     pub(crate) fn into_parts(self) -> Vec<Part> {
         let text = self.text.filter(|text| !text.is_empty()).map(Part::text);
-        text.into_iter().chain(self.data.map(data)).chain(self.parts).collect()
+        text.into_iter().chain(self.data.map(Part::data)).chain(self.parts).collect()
     }
-}
-
-/// Makes a part of a JSON value.
-pub(crate) fn data(value: Raw) -> Part {
-    Part::data(value).with_media_type("application/json")
 }
 
 #[utoipa::path(
