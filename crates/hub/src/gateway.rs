@@ -8,16 +8,22 @@
 //! [`Gateway`] judges a call and hands it to the engine; `forward` is the engine's agent that
 //! speaks for the one elsewhere; `lines` knows how each is reached.
 
+mod answer;
 pub(crate) mod card;
 mod forward;
 mod lines;
 mod note;
+pub(crate) mod pull;
+pub(crate) mod trace;
 mod translate;
 pub(crate) mod tree;
 mod turnstile;
+mod way;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
+use arc_swap::ArcSwap;
+use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use nuncio_auth::{
     pair::Minter,
@@ -30,6 +36,7 @@ use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::{AgentId, Organisation},
     json::{Object, Shared},
+    message::Message,
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -49,9 +56,12 @@ use nuncio_tasks::{
 };
 use tokio::{sync::watch, time::Instant};
 
+pub(crate) use self::answer::Word;
 use self::{
     forward::{Forwarder, Patience},
     lines::Lines,
+    note::Note,
+    pull::{Desk, Desks},
     turnstile::Turnstiles,
 };
 use crate::{Directory, agent::Agent};
@@ -76,6 +86,8 @@ pub struct Settings {
     pub ceiling: Duration,
     /// How long an agent may take to end what was cancelled.
     pub cancel: Duration,
+    /// How long a message waits for an agent that fetches its work (MD-33).
+    pub fetch: Duration,
     /// How many calls may be made because of one another (R27).
     pub depth: usize,
     /// How agents are called.
@@ -94,6 +106,7 @@ impl Settings {
             lost: Duration::from_secs(300),
             ceiling: Duration::from_secs(1_800),
             cancel: Duration::from_secs(30),
+            fetch: Duration::from_secs(3_600),
             depth: 16,
             options: Options::default(),
         }
@@ -121,6 +134,8 @@ struct Inner {
     directory: Directory,
     tasks: Tasks,
     lines: Arc<Lines>,
+    hosted: Arc<Hosted>,
+    desks: Arc<Desks>,
     settings: Settings,
 }
 
@@ -136,15 +151,20 @@ struct Following {
 /// The agents of the directory, as the engine finds them.
 struct Roster {
     lines: Arc<Lines>,
+    hosted: Arc<Hosted>,
     forwarder: Employed,
 }
+
+/// The agents that the hub runs itself.
+type Hosted = ArcSwap<HashMap<AgentId, Employed>>;
 
 impl Agents for Roster {
     fn find(&self, place: &Place) -> Option<Employed> {
         let organisation = Organisation::parse(place.tenant.as_str()).ok()?;
         let id = AgentId::parse(place.agent.as_str()).ok()?;
         self.lines.agent(&organisation, &id)?;
-        Some(self.forwarder.clone())
+        let hosted = self.hosted.load().get(&id).cloned();
+        Some(hosted.unwrap_or_else(|| self.forwarder.clone()))
     }
 }
 
@@ -160,15 +180,18 @@ impl Gateway {
         let Ground { directory, client, guard, minter } = ground;
         let options = settings.options.clone();
         let lines = Arc::new(Lines::new(directory.clone(), client, guard, minter, options));
-        let Settings { in_flight, queue, queue_wait, lost, ceiling, cancel, .. } = settings;
+        let Settings { in_flight, queue, queue_wait, lost, ceiling, cancel, fetch, .. } = settings;
+        let desks = Arc::new(Desks::default());
         let forwarder = Employed::new(Forwarder {
             lines: Arc::clone(&lines),
             turnstiles: Arc::new(Turnstiles::new(in_flight, queue, queue_wait)),
-            patience: Patience { lost, ceiling, cancel },
+            desks: Arc::clone(&desks),
+            patience: Patience { lost, ceiling, cancel, fetch },
         });
-        let roster = Roster { lines: Arc::clone(&lines), forwarder };
+        let hosted = Arc::new(Hosted::default());
+        let roster = Roster { lines: Arc::clone(&lines), hosted: Arc::clone(&hosted), forwarder };
         let tasks = engine(Tasks::builder(store).agents(Arc::new(roster))).start();
-        Self(Arc::new(Inner { directory, tasks, lines, settings }))
+        Self(Arc::new(Inner { directory, tasks, lines, hosted, desks, settings }))
     }
 
     /// Returns the engine.
@@ -176,14 +199,23 @@ impl Gateway {
         &self.0.tasks
     }
 
-    /// Proves to an agent that it is the hub who calls; without, a pair token does if the agent
-    /// has registered itself.
+    /// Runs these agents itself, in place of those it has run so far.
+    pub fn host(&self, agents: impl IntoIterator<Item = (AgentId, Employed)>) {
+        self.0.hosted.store(Arc::new(agents.into_iter().collect()));
+    }
+
+    /// Proves to these agents that it is the hub who calls, in place of what was given so far.
+    /// To others a pair token does, if they have registered themselves.
     pub fn prove_with(
         &self,
-        agent: AgentId,
-        credentials: Option<Arc<dyn nuncio_client::Credentials>>,
+        proofs: impl IntoIterator<Item = (AgentId, Arc<dyn nuncio_client::Credentials>)>,
     ) {
-        self.0.lines.prove_with(agent, credentials);
+        self.0.lines.prove_with(proofs.into_iter().collect());
+    }
+
+    /// Returns where the work of an agent lies that fetches it.
+    pub(crate) fn desk(&self, agent: &AgentId) -> Arc<Desk> {
+        self.0.desks.of(agent)
     }
 
     /// Stops: work gets `grace` to end, the rest is left for the next hub.
@@ -230,9 +262,10 @@ impl Inner {
                 // Who may not even know of the agent is told that there is none.
                 let may_see =
                     state.decider().decide(&**state, &Question::new(asker, &agent.id)).is_allowed();
-                return Err(match may_see {
-                    true => Error::new(ErrorKind::PermissionDenied, decision.to_string()),
-                    false => no_agent(name.as_str()),
+                return Err(if may_see {
+                    Error::new(ErrorKind::PermissionDenied, decision.to_string())
+                } else {
+                    no_agent(name.as_str())
                 });
             }
         }
@@ -265,6 +298,17 @@ impl Inner {
         line.get_extended_card(ctx, GetExtendedAgentCardRequest { tenant: None }).await
     }
 
+    /// Returns what to begin a task with in a conversation that the agent knows already, by a
+    /// name of its own.
+    async fn note_in(&self, place: &Place, message: &Message) -> Result<Option<Bytes>, Error> {
+        let (Some(context), None) = (&message.context_id, &message.task_id) else {
+            return Ok(None);
+        };
+        let note = self.tasks.note_in(place, context).await?;
+        let context = Note::read(note.as_ref()).context;
+        Ok(context.map(|context| Note { context: Some(context), ..Note::default() }.write()))
+    }
+
     /// Cuts a stream when its reader may no longer see it.
     fn while_allowed(self: &Arc<Self>, ctx: CallContext, events: Events) -> Events {
         let (inner, changes) = (Arc::clone(self), self.directory.feed().changes());
@@ -276,7 +320,7 @@ impl Inner {
                 tokio::select! {
                     biased;
                     event = reading.next() => break event?,
-                    changed = changes.changed() => changed.ok()?,
+                    news = changes.changed() => news.ok()?,
                 }
                 if let Err(error) = inner.judge(ctx, None, &[None]) {
                     *events = None;
@@ -301,6 +345,7 @@ impl Inner {
             (one, other) => vec![one.or(other)],
         };
         let (agent, mut call) = self.judge(ctx, Some(operation), &skills)?;
+        call.note = self.note_in(&call.place, &request.message).await?;
         call.parent = tree::parent(&self.tasks, ctx, &call.place, self.settings.depth).await?;
         Ok((agent, call))
     }
@@ -350,9 +395,10 @@ impl A2aService for Gateway {
     fn send_message(
         &self,
         ctx: CallContext,
-        request: SendMessageRequest,
+        mut request: SendMessageRequest,
     ) -> Answer<'_, Shared<SendMessageResponse>> {
         Box::pin(async move {
+            answer::unsign(&mut request.message);
             let (_, call) = self.0.judge_send(&ctx, Operation::SendMessage, &request).await?;
             Ok(match self.0.tasks.send(&call, request).await? {
                 Sent::Task(task) => SendMessageResponse::of_task(&task),
@@ -364,9 +410,10 @@ impl A2aService for Gateway {
     fn send_streaming_message(
         &self,
         ctx: CallContext,
-        request: SendMessageRequest,
+        mut request: SendMessageRequest,
     ) -> Answer<'_, Events> {
         Box::pin(async move {
+            answer::unsign(&mut request.message);
             let operation = Operation::SendStreamingMessage;
             let (_, call) = self.0.judge_send(&ctx, operation, &request).await?;
             let events = self.0.tasks.stream(&call, request).await?;

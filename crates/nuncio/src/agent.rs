@@ -36,7 +36,7 @@ use crate::{
 #[group(skip)]
 #[command(next_help_heading = "Agent")]
 pub(crate) struct Flags {
-    /// The agent: a host, a URL, or a file that holds its card.
+    /// The agent: its name in the hub's directory, a host, a URL, or a file that holds its card.
     #[arg(short, long, value_name = "AGENT")]
     agent_card: Option<String>,
 

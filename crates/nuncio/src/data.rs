@@ -94,6 +94,12 @@ pub(crate) fn hub_note() -> anyhow::Result<PathBuf> {
     Ok(users_data()?.join("nuncio").join("hub.json"))
 }
 
+/// Returns where it is kept who an agent of this machine is to a hub.
+pub(crate) fn connected(name: &str) -> anyhow::Result<PathBuf> {
+    let file = format!("{}.json", file_name(name));
+    Ok(users_data()?.join("nuncio").join("connected").join(file))
+}
+
 /// Returns the folder in which programs of this user keep their data.
 fn users_data() -> anyhow::Result<PathBuf> {
     if let Some(directory) = env::var_os("XDG_DATA_HOME").filter(|value| !value.is_empty()) {

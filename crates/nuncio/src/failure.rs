@@ -108,6 +108,16 @@ impl Failure {
         self.exit == Exit::Auth
     }
 
+    /// Returns what people are told.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Tells whether a hub has answered with this status.
+    pub(crate) fn is_hub_status(&self, status: StatusCode) -> bool {
+        self.code == HUB && self.a2a_code == Some(status.as_u16().into())
+    }
+
     /// Says that a credential was shown.
     #[must_use]
     pub(crate) fn with_credential(mut self) -> Self {

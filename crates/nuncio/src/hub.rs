@@ -75,17 +75,44 @@ impl Flags {
 
     /// Finds the hub.
     pub(crate) fn hub(&self) -> Result<Hub, Failure> {
-        let note = note();
-        let url = self.hub.clone().or_else(|| note.as_ref().map(|note| note.url.clone()));
-        let url = url.unwrap_or_else(|| "http://127.0.0.1:7420".to_owned());
-        let key = match (&self.key, note) {
-            (Some(key), _) => Some(key.clone()),
-            // A key goes to the hub that it belongs to and to no other.
-            (None, Some(note)) if note.url == url => fs::read_to_string(&note.key_file).ok(),
-            (None, _) => None,
-        };
+        let Known { url, key } = self.known();
         Hub::new(&url, key.as_deref().map(str::trim))
     }
+
+    /// Returns which hub is meant, and the key to show there.
+    pub(crate) fn known(&self) -> Known {
+        let known = known(self.hub.clone(), self.key.clone());
+        known.unwrap_or_else(|| Known {
+            url: "http://127.0.0.1:7420".to_owned(),
+            key: self.key.clone(),
+        })
+    }
+}
+
+/// A hub, and the key to show there.
+pub(crate) struct Known {
+    pub(crate) url: String,
+    pub(crate) key: Option<String>,
+}
+
+/// Returns the hub that commands mean without further words: the one of the environment, or the
+/// one that was last started on this machine.
+pub(crate) fn at_hand() -> Option<Known> {
+    known(std::env::var("NUNCIO_URL").ok(), std::env::var("NUNCIO_KEY").ok())
+}
+
+fn known(url: Option<String>, key: Option<String>) -> Option<Known> {
+    let note = note();
+    let url = url.or_else(|| note.as_ref().map(|note| note.url.clone()))?;
+    let key = match (key, note) {
+        (Some(key), _) => Some(key),
+        // A key goes to the hub that it belongs to and to no other.
+        (None, Some(note)) if note.url == url => {
+            fs::read_to_string(&note.key_file).ok().map(|key| key.trim().to_owned())
+        }
+        (None, _) => None,
+    };
+    Some(Known { url, key })
 }
 
 /// Reads the note of the hub that was last started.
@@ -95,7 +122,8 @@ fn note() -> Option<HubNote> {
 }
 
 impl Hub {
-    fn new(url: &str, key: Option<&str>) -> Result<Self, Failure> {
+    /// Asks the hub at a URL.
+    pub(crate) fn new(url: &str, key: Option<&str>) -> Result<Self, Failure> {
         // Whoever types a URL means it: nothing but the hub is asked.
         let errand = Errand::administrator(Purpose::Agent);
         let mut policy = Policy::default().allow_http(errand);

@@ -13,6 +13,7 @@ mod card;
 mod chat;
 mod completion;
 mod config;
+mod connect;
 mod push_config;
 mod send;
 mod task;
@@ -73,6 +74,7 @@ enum Command {
     Token(hub::tokens::Arguments),
     Events(hub::events::Arguments),
     Login(hub::login::Arguments),
+    Connect(Box<connect::Arguments>),
     /// Serve an agent: a ready-made one, or any program.
     Serve(serve::Arguments),
     /// Find out why an agent does not work.
@@ -122,6 +124,7 @@ async fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Doctor(arguments) => return Ok(Box::pin(doctor::run(arguments)).await),
         Command::Mock(arguments) => mock::run(arguments).await.map_err(serving),
         Command::Up(arguments) => up::run(arguments).await.map_err(serving),
+        Command::Connect(arguments) => connect::run(*arguments).await,
         Command::Agents(arguments) => hub::agents::run(*arguments).await,
         Command::Discover(arguments) => hub::discover::run(arguments).await,
         Command::Policy(arguments) => hub::policy::run(arguments).await,

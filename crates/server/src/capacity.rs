@@ -32,6 +32,9 @@ impl Capacity {
 
     /// Closes the connections of those who do not read their streams. Never returns: whoever
     /// owns the listener runs it beside, for as long as anything is answered.
+    ///
+    /// A connection is known by the [`Peer`] among the extensions of a request, which a
+    /// [`Listener`](nuncio_net::listen::Listener) puts there; others are not closed.
     pub async fn watch(&self) {
         self.streams.watch().await;
     }

@@ -78,16 +78,27 @@ pub(crate) fn complete(ctx: &mut CallContext, request: &Request) {
         return;
     };
     let Some(metadata) = &send.metadata else { return };
+    if ctx.parent.is_some() && ctx.trace.is_some() {
+        return;
+    }
+    let (mut parent, mut trace, mut state) = (None, None, None);
+    for (key, value) in metadata.members() {
+        match &*key {
+            PARENT_TASK_ID => parent = value.as_text(),
+            "traceparent" => trace = value.as_text(),
+            "tracestate" => state = value.as_text(),
+            _ => {}
+        }
+    }
     // Metadata is anybody's: what is there in another shape means something else.
-    let member = |key: &str| metadata.get(key).and_then(|value| value.as_text());
     if ctx.parent.is_none() {
-        ctx.parent = member(PARENT_TASK_ID).and_then(|task| TaskId::parse(&task).ok());
+        ctx.parent = parent.and_then(|task| TaskId::parse(&task).ok());
     }
     if ctx.trace.is_none() {
         // It goes on in a header.
-        let member = |name: &HeaderName| member(name.as_str()).filter(|text| is_printable(text));
-        ctx.trace = member(&TRACE_PARENT)
-            .map(|parent| TraceContext { parent, state: member(&TRACE_STATE).unwrap_or_default() });
+        let state = state.filter(|state| is_printable(state)).unwrap_or_default();
+        let trace = trace.filter(|trace| is_printable(trace));
+        ctx.trace = trace.map(|parent| TraceContext { parent, state });
     }
 }
 

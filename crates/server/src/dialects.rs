@@ -254,7 +254,9 @@ impl Spoken {
     /// Returns what it takes to end a stream as its form wants it, if that is not as it ends
     /// anyway.
     pub(crate) fn ending(&self, form: WireForm, ctx: &CallContext) -> Option<Ending> {
-        (form == WireForm::Molecule && self.is_flat()).then(|| Ending(ctx.clone()))
+        let is_flat = form == WireForm::Molecule && self.is_flat();
+        // Looking a task up is done for no other.
+        is_flat.then(|| Ending(CallContext { parent: None, ..ctx.clone() }))
     }
 
     fn is_flat(&self) -> bool {

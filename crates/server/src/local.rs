@@ -92,6 +92,7 @@ impl LocalAgent {
                 trace: ctx.trace.clone(),
                 ..Asked::default()
             },
+            parent: ctx.parent.clone(),
             ..Call::new(place)
         })
     }

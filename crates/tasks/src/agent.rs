@@ -4,7 +4,10 @@ use std::{
     collections::{BTreeSet, VecDeque},
     fmt,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -199,11 +202,15 @@ impl Turn {
 
 /// Whether somebody wants the work to end.
 #[derive(Debug, Default)]
-pub(crate) struct Cancel(Mutex<CancellationToken>);
+pub(crate) struct Cancel {
+    wish: Mutex<CancellationToken>,
+    /// Whether the agent has said that it cannot end.
+    is_declined: AtomicBool,
+}
 
 impl Cancel {
     fn token(&self) -> CancellationToken {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.wish.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn request(&self) {
@@ -218,9 +225,15 @@ impl Cancel {
         self.token().cancelled_owned().await;
     }
 
-    /// Forgets the wish.
-    pub(crate) fn clear(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = CancellationToken::new();
+    /// Forgets the wish: the agent cannot end.
+    pub(crate) fn decline(&self) {
+        *self.wish.lock().unwrap_or_else(PoisonError::into_inner) = CancellationToken::new();
+        self.is_declined.store(true, Ordering::Release);
+    }
+
+    /// Tells whether a wish was declined since this was asked last.
+    pub(crate) fn was_declined(&self) -> bool {
+        self.is_declined.swap(false, Ordering::AcqRel)
     }
 }
 

@@ -7,7 +7,9 @@
 mod accept;
 mod bridge;
 mod cancel;
+mod inspect;
 mod keeper;
+mod oversee;
 mod read;
 mod run;
 
@@ -18,6 +20,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use nuncio_protocol::{error::Error, ids::TaskId, version::Version};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -25,7 +28,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use accept::Sent;
 pub(crate) use bridge::invalid;
 pub use bridge::reasons;
-pub use read::Kin;
+pub use inspect::{LogPage, Logged, Row, Rows};
+pub use oversee::{Kin, Overseen, Overview};
 
 use crate::{
     agent::{Agent, Agents, AnyAgent, Asked},
@@ -60,6 +64,8 @@ pub struct Call {
     pub asked: Asked,
     /// The task of the same tenant because of which a new one is opened.
     pub parent: Option<TaskId>,
+    /// The [note](crate::output::Output::note) that a new task begins with.
+    pub note: Option<Bytes>,
 }
 
 impl Call {
@@ -74,6 +80,7 @@ impl Call {
             wait: None,
             asked: Asked::default(),
             parent: None,
+            note: None,
         }
     }
 }

@@ -102,7 +102,17 @@ impl Output {
 
     /// Says anything that may follow in a log: a status or an artifact update of this task.
     pub async fn event(&self, event: StreamResponse) -> Result<(), Error> {
-        self.0.say(Shared::new(event))?;
+        self.0.say(Shared::new(event), None)?;
+        self.0.room().await
+    }
+
+    /// Says an event and takes a [note](Self::note) with it: both are written, or neither.
+    pub async fn event_with_note(
+        &self,
+        event: StreamResponse,
+        note: impl Into<Bytes>,
+    ) -> Result<(), Error> {
+        self.0.say(Shared::new(event), Some(note.into()))?;
         self.0.room().await
     }
 
@@ -127,6 +137,7 @@ impl Output {
     pub async fn refuse(&self, error: ProtocolError, state: TaskState) -> Result<(), Error> {
         let told = Message::agent(error.message());
         self.0.word(Word::Refused(Box::new(error)));
+        self.0.lock().forget_key = state.is_terminal();
         self.status(state, Some(told)).await
     }
 
@@ -139,8 +150,7 @@ impl Output {
             status: TaskStatus::new(self.0.state(), self.0.clock.now()),
             metadata: Some(metadata),
         };
-        self.0.cancel.clear();
-        self.0.lock().keeps_on = true;
+        self.0.cancel.decline();
         self.event(StreamResponse::StatusUpdate(update)).await
     }
 
@@ -276,14 +286,14 @@ struct Waiting {
     /// The newest that the agent has noted, written or not.
     note: Option<Bytes>,
     note_due: Due,
+    /// Whether the key that opened the task is let go with the next batch.
+    forget_key: bool,
     /// All that was ever said, the waiting included.
     events: u64,
     bytes: u64,
     stopped: bool,
     /// Where the first word of the turn goes, if somebody waits for it.
     first_word: Option<oneshot::Sender<Word>>,
-    /// Whether the agent has said that it cannot end.
-    keeps_on: bool,
 }
 
 /// When a note is to be written.
@@ -298,7 +308,18 @@ enum Due {
     Now,
 }
 
+fn check_note(bytes: usize) -> Result<(), Error> {
+    if bytes > MAX_NOTE_BYTES { Err(Error::NoteTooLarge { bytes }) } else { Ok(()) }
+}
+
 impl Waiting {
+    fn note_down(&mut self, note: Bytes) {
+        self.note = Some(note);
+        if self.note_due == Due::Never {
+            self.note_due = Due::Later;
+        }
+    }
+
     /// Tells whether there is something that should be written now.
     fn is_due(&self) -> bool {
         !self.batch.is_empty() || self.note_due == Due::Now
@@ -317,6 +338,7 @@ pub(crate) struct Words {
     pub(crate) wake: Wake,
     /// `None` if it is as it was.
     pub(crate) note: Option<Bytes>,
+    pub(crate) forget_key: bool,
 }
 
 impl Outbox {
@@ -340,11 +362,11 @@ impl Outbox {
                 wake: Wake::Keep,
                 note,
                 note_due: Due::Never,
+                forget_key: false,
                 events,
                 bytes,
                 stopped: false,
                 first_word: None,
-                keeps_on: false,
             }),
             cancel: Arc::default(),
             said: Notify::new(),
@@ -357,9 +379,10 @@ impl Outbox {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn say(&self, event: Shared<StreamResponse>) -> Result<(), Error> {
+    fn say(&self, event: Shared<StreamResponse>, note: Option<Bytes>) -> Result<(), Error> {
         // Written outside of the lock: it can be megabytes.
         let bytes = event.json().len();
+        check_note(note.as_ref().map_or(0, Bytes::len))?;
         let mut waiting = self.lock();
         if waiting.stopped {
             return Err(Error::Stopped);
@@ -369,6 +392,9 @@ impl Outbox {
             .inspect_err(|refused| self.counters.count(refused))?;
         waiting.events += 1;
         waiting.bytes += bytes as u64;
+        if let Some(note) = note {
+            waiting.note_down(note);
+        }
         let first_word = waiting.first_word.take();
         drop(waiting);
         if let Some(tell) = first_word {
@@ -391,11 +417,6 @@ impl Outbox {
     /// Tells the first word that the agent says from now on.
     pub(crate) fn tell_first_word(&self, tell: Option<oneshot::Sender<Word>>) {
         self.lock().first_word = tell;
-    }
-
-    /// Tells whether the agent has said, since this was asked last, that it cannot end.
-    pub(crate) fn keeps_on(&self) -> bool {
-        std::mem::take(&mut self.lock().keeps_on)
     }
 
     fn check_size(&self, waiting: &Waiting, bytes: usize) -> Result<(), Refused> {
@@ -423,19 +444,14 @@ impl Outbox {
         }
     }
 
-    fn note_down(&self, note: Bytes) -> Result<(), Error> {
+    pub(crate) fn note_down(&self, note: Bytes) -> Result<(), Error> {
         let bytes = note.len();
         let mut waiting = self.lock();
         if waiting.stopped {
             return Err(Error::Stopped);
         }
-        if bytes > MAX_NOTE_BYTES {
-            return Err(Error::NoteTooLarge { bytes });
-        }
-        waiting.note = Some(note);
-        if waiting.note_due == Due::Never {
-            waiting.note_due = Due::Later;
-        }
+        check_note(bytes)?;
+        waiting.note_down(note);
         Ok(())
     }
 
@@ -495,12 +511,18 @@ impl Outbox {
         waiting.writing = true;
         let is_due = std::mem::take(&mut waiting.note_due) != Due::Never;
         let note = waiting.note.clone().filter(|_| is_due);
-        Words { batch, wake: std::mem::take(&mut waiting.wake), note }
+        let forget_key = std::mem::take(&mut waiting.forget_key);
+        Words { batch, wake: std::mem::take(&mut waiting.wake), note, forget_key }
     }
 
-    /// Learns that the note that was taken is not written after all, and a newer one neither.
-    pub(crate) fn keep_note(&self) {
-        self.lock().note_due = Due::Now;
+    /// Takes back what was taken with words that nobody needs any more. Of two notes the newer
+    /// is kept.
+    pub(crate) fn take_back(&self, words: &Words) {
+        let mut waiting = self.lock();
+        waiting.forget_key |= words.forget_key;
+        if words.note.is_some() {
+            waiting.note_due = Due::Now;
+        }
     }
 
     /// Returns the newest that the agent has noted.

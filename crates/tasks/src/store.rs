@@ -95,13 +95,13 @@ pub trait Store: Send + Sync + 'static {
     /// Writes a batch behind the log of a task.
     ///
     /// One transaction: epoch and state compared, entries, head, snapshot, lease, key, webhooks
-    /// woken, wake-up, note. It is checked in this order: the note ([`Error::NoteTooLarge`]), the
-    /// task ([`Error::Gone`]), the key ([`Error::KeyReused`]; a repeated request is
+    /// woken, wake-up, note, key let go. It is checked in this order: the note
+    /// ([`Error::NoteTooLarge`]), the task ([`Error::Gone`]), the key ([`Error::KeyReused`]; a repeated request is
     /// [`Appended::Repeated`] whatever has become of the task), the epoch ([`Error::Fenced`]
     /// unless it is the task's, whether or not the lease is over), the state
     /// ([`Error::StateChanged`]). What is refused leaves the task as it was, and the key unused.
-    /// An empty batch changes only lease, snapshot, webhooks, wake-up and note, and of a task
-    /// that has ended neither lease nor wake-up.
+    /// An empty batch changes only lease, snapshot, webhooks, wake-up, note and key, and of a
+    /// task that has ended neither lease nor wake-up.
     fn append(&self, append: Append) -> Answer<'_, Appended>;
 
     // Reading.

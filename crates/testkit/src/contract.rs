@@ -182,6 +182,9 @@ macro_rules! contract_tests {
             keys::keys_of_tasks_and_messages_are_the_same_keys
             keys::what_is_refused_leaves_its_key_unused
             keys::a_repeated_request_is_not_counted_as_one_too_many
+            keys::a_key_that_is_let_go_opens_another_task
+            keys::a_key_is_let_go_by_the_task_that_it_opened
+            keys::what_is_refused_lets_go_of_no_key
             notes::a_note_comes_back_byte_by_byte
             notes::the_newest_note_is_kept
             notes::a_note_alone_changes_nothing_else

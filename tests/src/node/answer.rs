@@ -194,8 +194,10 @@ impl Node {
             ..ListTasksRequest::default()
         };
         loop {
-            let page = self.tasks.list_within(&scope, request.clone()).await?.into_value()?;
-            found.extend(page.tasks.iter().map(view::task));
+            let page = self.tasks.list_within(&scope, &[], request.clone()).await?;
+            for overseen in page.tasks {
+                found.push(view::task(overseen.task.value()?));
+            }
             if page.next_page_token.is_empty() {
                 return Ok(Reply::Tasks(found));
             }

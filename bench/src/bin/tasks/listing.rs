@@ -53,7 +53,7 @@ async fn open(url: String) -> Arc<dyn Store> {
 async fn compare(what: &str, few: &Arc<dyn Store>, many: &Arc<dyn Store>) {
     fill(few, FEW).await;
     fill(many, MANY).await;
-    let of_a_state = Filter { state: Some(TaskState::Completed), ..Filter::default() };
+    let of_a_state = Filter { states: vec![TaskState::Completed], ..Filter::default() };
     for (which, filter) in [("all", Filter::default()), ("of a state", of_a_state)] {
         let mut ratios = Vec::new();
         let mut micros = 0.0;

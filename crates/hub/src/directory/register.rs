@@ -77,6 +77,8 @@ pub struct Registration {
     pub card: Card,
     /// Where it is reached.
     pub addresses: Addresses,
+    /// How calls come to it; as before, or directly, if it does not say.
+    pub delivery: Option<Delivery>,
 }
 
 /// On whose word an agent registers.
@@ -212,6 +214,11 @@ impl Directory {
             next.updated = change.now;
             change.event(event::Name::AddressChanged, agent, &address_payload(&next));
         }
+        if let Some(delivery) = registration.delivery.filter(|delivery| *delivery != agent.delivery)
+        {
+            next.delivery = delivery;
+            next.updated = change.now;
+        }
         put_card(change, &mut next, &registration.card, self.0.options.hold_cards);
         let is_up = next.status.is_up();
         let is_resting = matches!(next.status, Status::Paused | Status::Hibernated);
@@ -260,7 +267,7 @@ fn first(
         held_card: None,
         parent: enrolment.and_then(|enrolment| enrolment.parent.clone()),
         addresses: registration.addresses.clone(),
-        delivery: Delivery::default(),
+        delivery: registration.delivery.unwrap_or_default(),
         standing: Standing::default(),
         watch: Watch::Heartbeat,
         status: Status::Online,

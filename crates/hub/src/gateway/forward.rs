@@ -6,16 +6,16 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use futures_util::StreamExt as _;
-use nuncio_client::{Agent as Line, Error as ClientError, Followed};
+use nuncio_client::Error as ClientError;
 use nuncio_protocol::{
     error::{Error, ErrorKind, reason},
     ids::{AgentId, Organisation, TaskId},
     message::Message,
-    operation::{CancelTaskRequest, Request},
-    service::{Answered, CallContext, Caller, Event},
+    service::{CallContext, Caller, Event},
     state::TaskState,
-    task::{SendMessageResponse, StreamResponse, Task},
+    task::{StreamResponse, Task},
 };
 use nuncio_tasks::{
     agent::{Agent as TaskAgent, Cause, Conduct, Failure, Interrupted, Turn, Wait},
@@ -27,10 +27,12 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{
     lines::Lines,
     note::Note,
+    pull::{Desks, Handed},
     translate::{Ours, outward},
     turnstile::Turnstiles,
+    way::{Happening, Opened, Way, not_a2a},
 };
-use crate::agent::Agent;
+use crate::agent::{Agent, Delivery};
 
 /// Says on a card that its agent numbers events and knows keys.
 pub(crate) const RESUME: &str = "urn:nuncio:extension:resume:v1";
@@ -45,7 +47,8 @@ const LAST_LOOK: Duration = Duration::from_secs(15);
 /// When a busy agent may be asked again (MD-32).
 const BUSY_RETRY: Duration = Duration::from_secs(30);
 
-/// Why there is nothing to cancel at the agent.
+/// Before what a task can end that the agent is not told to end.
+const UNASKED: &str = "the agent had got it";
 const UNNAMED: &str = "the agent had named its task; it was hung up on";
 
 /// How long things may take.
@@ -57,6 +60,8 @@ pub(crate) struct Patience {
     pub(crate) ceiling: Duration,
     /// How long an agent may take to end what was cancelled.
     pub(crate) cancel: Duration,
+    /// How long a message waits for an agent that fetches its work (MD-33).
+    pub(crate) fetch: Duration,
 }
 
 /// Hands turns to agents elsewhere.
@@ -64,6 +69,7 @@ pub(crate) struct Patience {
 pub(crate) struct Forwarder {
     pub(crate) lines: Arc<Lines>,
     pub(crate) turnstiles: Arc<Turnstiles>,
+    pub(crate) desks: Arc<Desks>,
     pub(crate) patience: Patience,
 }
 
@@ -81,10 +87,11 @@ impl TaskAgent for Forwarder {
         let caller = caller_of(place.caller.as_str());
         let context = turn.task.context_id.clone();
         let Some(context) = context else { return Err(Failure::new("a task has a context")) };
+        let note = Note::read(turn.note.as_ref());
         let forwarding = Forwarding {
             ours: Ours { task: turn.task.id.clone(), context },
-            note: Note::read(turn.note.as_ref()),
-            is_first: turn.note.is_none(),
+            is_first: note.task.is_none(),
+            note,
             has_spoken: false,
             forwarder: self,
             agent,
@@ -128,10 +135,13 @@ enum Step {
     Done,
 }
 
-/// What the agent has answered with.
-enum Opened {
-    Events(Followed),
-    Answer(SendMessageResponse),
+/// What came of asking an agent to end its work.
+enum Stopped {
+    Ended,
+    /// It needs a little longer.
+    Soon,
+    /// It goes on.
+    Refused,
 }
 
 impl Forwarding<'_> {
@@ -154,32 +164,52 @@ impl Forwarding<'_> {
     }
 
     async fn work(&mut self) -> Result<(), Failure> {
-        let line = match self.line().await {
-            Ok(line) => line,
+        let way = match self.way().await {
+            Ok(way) => way,
             Err(error) => return self.give_up(error).await,
         };
+        let is_known = self.note.task.is_some() || self.note.accepted.is_some();
         match self.turn.cause {
-            Cause::Message => self.pass_on(&line).await,
-            Cause::Interrupted if self.note.task.is_none() => self.pass_on_again(&line).await,
-            Cause::Cancel if self.note.task.is_none() => self.stop_unheard(UNNAMED).await,
+            Cause::Message => self.pass_on(&way).await,
+            Cause::Interrupted if self.is_unheard() && way.knows_keys() => self.pass_on(&way).await,
+            Cause::Interrupted if self.is_unheard() => {
+                let text = "INTERRUPTED: the hub stopped while it handed the message over, and \
+                            nobody knows whether the agent got it; send it again if that does \
+                            no harm";
+                Err(Failure::new(text))
+            }
+            Cause::Cancel if !is_known => self.stop_unheard(UNNAMED).await,
             Cause::Interrupted | Cause::WakeUp | Cause::Cancel => {
-                let events = self.again(&line).await;
-                self.follow(&line, events).await
+                let events = self.again(&way).await;
+                self.follow(&way, events).await
             }
         }
     }
 
-    async fn line(&self) -> Result<Line, Error> {
-        self.forwarder.lines.line(&self.agent, &self.caller).await
+    /// Tells whether the agent may not have got the message.
+    fn is_unheard(&self) -> bool {
+        let message = self.turn.message.message_id.as_str();
+        match &self.note.accepted {
+            Some(accepted) => accepted != message,
+            None => self.note.task.is_none(),
+        }
+    }
+
+    async fn way(&self) -> Result<Way, Error> {
+        let Forwarder { lines, desks, patience, .. } = self.forwarder;
+        if self.agent.delivery == Delivery::Pull {
+            return Ok(Way::Fetched(desks.of(&self.agent.id), patience.lost));
+        }
+        Ok(Way::Called(lines.line(&self.agent, &self.caller).await?))
     }
 
     /// Hands the message to the agent, and what comes of it to our log.
-    async fn pass_on(&mut self, line: &Line) -> Result<(), Failure> {
+    async fn pass_on(&mut self, way: &Way) -> Result<(), Failure> {
         let priority = self.turn.asked.priority;
         let turnstiles = &self.forwarder.turnstiles;
         let admitted = tokio::select! {
             admitted = turnstiles.pass(&self.agent.id, priority) => admitted,
-            () = self.turn.cancelled() => return self.stop_unheard("the agent was asked").await,
+            () = self.turn.cancelled() => return self.stop_unheard(UNASKED).await,
         };
         // Held for as long as the agent works for us.
         let _pass = match admitted {
@@ -191,42 +221,32 @@ impl Forwarding<'_> {
                 return self.give_up(error).await;
             }
         };
-        let Some(opened) = self.hand_over(line).await else {
+        let Some(opened) = self.hand_over(way).await else {
             return self.stop_unheard(UNNAMED).await;
         };
         let events = match opened {
             Err(error) => return self.give_up(error.into()).await,
             Ok(Opened::Events(events)) => Ok(events),
-            Ok(Opened::Answer(answer)) => {
-                let response = match answer {
-                    SendMessageResponse::Message(message) => StreamResponse::Message(message),
-                    SendMessageResponse::Task(task) => StreamResponse::Task(task),
-                };
-                match self.take(None, response).await? {
-                    Step::Done => return Ok(()),
-                    Step::GoOn => self.again(line).await,
-                }
-            }
+            Ok(Opened::Laid(handed)) => match self.wait_for_fetching(handed).await? {
+                Some(events) => Ok(events),
+                None => return Ok(()),
+            },
+            Ok(Opened::Answer(response)) => match self.take(None, response).await? {
+                Step::Done => return Ok(()),
+                Step::GoOn => self.again(way).await,
+            },
         };
-        self.follow(line, events).await
-    }
-
-    /// Goes on where nobody knows whether the agent has got the message.
-    async fn pass_on_again(&mut self, line: &Line) -> Result<(), Failure> {
-        let extensions = &line.card().capabilities.extensions;
-        if extensions.iter().any(|extension| extension.uri == RESUME) {
-            // It knows the key, and does nothing twice.
-            return self.pass_on(line).await;
-        }
-        let text = "INTERRUPTED: the hub stopped while it handed the message over, and nobody \
-                    knows whether the agent got it; send it again if that does no harm";
-        Err(Failure::new(text))
+        self.follow(way, events).await
     }
 
     /// Sends the message. `None` if the work is to end, and the agent does not say in time what
     /// it calls it.
-    async fn hand_over(&self, line: &Line) -> Option<Result<Opened, ClientError>> {
-        let sending = self.send(line);
+    async fn hand_over(&self, way: &Way) -> Option<Result<Opened, ClientError>> {
+        let asked = &self.turn.asked;
+        let at_once = !way.streams() && asked.wait != Wait::End;
+        let message = self.turn.message.clone();
+        let request = outward(message, &self.ours.task, &self.note, asked, at_once);
+        let sending = way.send(self.context(), &self.ours.task, request);
         tokio::pin!(sending);
         tokio::select! {
             opened = &mut sending => return Some(opened),
@@ -234,7 +254,7 @@ impl Forwarding<'_> {
         }
         // Who answers when all is done is hung up on. All others name the task in a moment, and
         // can be told to stop then.
-        if !streams(line) && !self.wants_name_at_once() {
+        if !way.streams() && !at_once {
             return None;
         }
         timeout(self.longest_naming(), sending).await.ok()
@@ -246,43 +266,49 @@ impl Forwarding<'_> {
         self.forwarder.patience.cancel / 2
     }
 
-    /// Tells whether an agent that cannot be followed is to answer before it is done.
-    fn wants_name_at_once(&self) -> bool {
-        self.turn.asked.wait != Wait::End
-    }
-
-    async fn send(&self, line: &Line) -> Result<Opened, ClientError> {
-        let streams = streams(line);
-        let asked = &self.turn.asked;
-        let at_once = !streams && self.wants_name_at_once();
-        let message = self.turn.message.clone();
-        let request = outward(message, &self.ours.task, &self.note, asked, at_once);
-        if streams {
-            let request = Request::SendStreamingMessage(request);
-            return Ok(Opened::Events(line.stream(self.context(), request).await?));
-        }
-        match line.call(self.context(), Request::SendMessage(request)).await? {
-            Answered::SendMessage(answer) => {
-                let answer = answer.into_value().map_err(|error| not_a2a(&error.to_string()))?;
-                Ok(Opened::Answer(answer))
+    /// Waits until the agent fetches the message, and writes down that it has. `None` if it is
+    /// over before.
+    async fn wait_for_fetching(
+        &mut self,
+        mut handed: Handed,
+    ) -> Result<Option<Happening>, Failure> {
+        // Whoever follows the task sees it meanwhile.
+        self.output.accept();
+        let accepted = tokio::select! {
+            accepted = handed.accepted(self.forwarder.patience.fetch) => accepted,
+            () = self.turn.cancelled() => {
+                self.stop_unheard(UNASKED).await?;
+                return Ok(None);
             }
-            _ => Err(not_a2a("the answer is not of its operation")),
+        };
+        match accepted {
+            Ok(written) => {
+                self.note.accepted = Some(self.turn.message.message_id.as_str().to_owned());
+                // What the agent says about this message is numbered from the start.
+                self.note.seen = None;
+                self.output.note(self.note.write()).or_else(heard)?;
+                self.output.flush().await.or_else(heard)?;
+                written.tell();
+                Ok(Some(handed.events(self.forwarder.patience.lost)))
+            }
+            Err(error) => {
+                self.give_up(error.into()).await?;
+                Ok(None)
+            }
         }
     }
 
     /// Follows the agent's task from where our log ends.
-    async fn again(&mut self, line: &Line) -> Result<Followed, ClientError> {
-        let Some(known) = Ours::theirs(&self.turn.task, &self.note) else {
-            return Err(not_a2a("the stream ended before the agent had named its task"));
-        };
-        line.follow(self.context(), &known, self.note.seen, !streams(line)).await
+    async fn again(&mut self, way: &Way) -> Result<Happening, ClientError> {
+        let known = Ours::theirs(&self.turn.task, &self.note);
+        way.again(self.context(), &self.ours.task, known.as_ref(), self.note.seen).await
     }
 
     /// Writes down what happens at the agent, until it has no more to say.
     async fn follow(
         &mut self,
-        line: &Line,
-        events: Result<Followed, ClientError>,
+        way: &Way,
+        events: Result<Happening, ClientError>,
     ) -> Result<(), Failure> {
         let mut events = match events {
             Ok(events) => events,
@@ -290,13 +316,18 @@ impl Forwarding<'_> {
         };
         let mut lost: Option<Instant> = None;
         let mut pause = FIRST_LOOK;
+        let mut is_told = false;
         loop {
-            let is_named = self.note.task.is_some();
+            // Who fetches its work knows it by our name.
+            let is_named = self.note.task.is_some() || matches!(way, Way::Fetched(..));
             let event = tokio::select! {
                 biased;
-                () = self.turn.cancelled(), if is_named => {
-                    if self.stop(line).await? == Step::Done {
-                        return Ok(());
+                () = self.turn.cancelled(), if is_named && !is_told => {
+                    match self.stop(way).await? {
+                        Stopped::Ended => return Ok(()),
+                        // Its events say when it has ended.
+                        Stopped::Soon => is_told = true,
+                        Stopped::Refused => {}
                     }
                     continue;
                 }
@@ -308,12 +339,20 @@ impl Forwarding<'_> {
             let error = match event {
                 Some(Ok(Event { seq, response })) => {
                     (lost, pause) = (None, FIRST_LOOK);
+                    if seq.is_some() && seq <= self.note.seen {
+                        // Brought twice, by an agent that was not told that it was taken.
+                        continue;
+                    }
                     let step = match response.into_value() {
                         Ok(response) => self.take(seq, response).await?,
                         Err(error) => {
                             return self.give_up(not_a2a(&error.to_string()).into()).await;
                         }
                     };
+                    if matches!(way, Way::Fetched(..)) {
+                        // Whoever has brought it is told that it is safe.
+                        self.output.flush().await.or_else(heard)?;
+                    }
                     if step == Step::Done {
                         return Ok(());
                     }
@@ -331,10 +370,10 @@ impl Forwarding<'_> {
             tracing::debug!(agent = %self.agent.id, %error, "an agent is out of reach");
             tokio::select! {
                 () = sleep(pause) => {}
-                () = self.turn.cancelled() => {}
+                () = self.turn.cancelled(), if !is_told => {}
             }
             pause = (pause * 2).min(LAST_LOOK);
-            events = match self.again(line).await {
+            events = match self.again(way).await {
                 Ok(events) => events,
                 Err(error) => return self.give_up(error.into()).await,
             };
@@ -349,36 +388,36 @@ impl Forwarding<'_> {
 
     /// Takes in what the agent says.
     async fn take(&mut self, seq: Option<u64>, response: StreamResponse) -> Result<Step, Failure> {
-        if let Err(other) = self.learn(seq, &response) {
-            let text = format!("the agent answered for another task, `{other}`");
-            return Err(Failure::new(text));
-        }
+        let is_news = self.learn(&response).map_err(|other| {
+            Failure::new(format!("the agent answered for another task, `{other}`"))
+        })?;
         let state = response.state();
         match response {
             StreamResponse::Message(message) => {
                 let message = self.ours.message(message);
-                match self.has_spoken {
+                let said = if self.has_spoken {
                     // Nobody who follows the task would see it otherwise.
-                    true => self.output.status(TaskState::Completed, Some(message)).await,
-                    false => self.output.reply(message).await,
-                }
-                .or_else(heard)?;
+                    self.output.status(TaskState::Completed, Some(message)).await
+                } else {
+                    self.output.reply(message).await
+                };
+                said.or_else(heard)?;
                 return Ok(Step::Done);
             }
             StreamResponse::Task(task) => {
                 // There is a task, whether or not there is news of it.
                 self.output.accept();
                 self.has_spoken = true;
-                for update in self.ours.updates(&self.turn.task, &task) {
-                    self.say(update).await?;
-                }
+                self.take_task(seq, &task, is_news).await?;
             }
             update => {
                 if seq.is_none() {
                     self.remember(&update);
                 }
+                self.note.seen = seq.or(self.note.seen);
+                let note = (is_news || seq.is_some()).then(|| self.note.write());
                 let update = self.ours.update(update);
-                self.say(update).await?;
+                self.say(update, note).await?;
             }
         }
         Ok(match state {
@@ -394,15 +433,44 @@ impl Forwarding<'_> {
         })
     }
 
-    /// Learns what the agent calls its task. Fails if it speaks of another one.
-    fn learn(&mut self, seq: Option<u64>, response: &StreamResponse) -> Result<(), TaskId> {
+    /// Takes in a whole task: what it says that our log does not.
+    async fn take_task(
+        &mut self,
+        seq: Option<u64>,
+        task: &Task,
+        is_news: bool,
+    ) -> Result<(), Failure> {
+        let mut updates = self.ours.updates(&self.turn.task, task);
+        let last = updates.pop();
+        let mut note = is_news.then(|| self.note.write());
+        for update in updates {
+            self.say(update, note.take()).await?;
+        }
+        // Only with the last of them is all of the event in our log.
+        self.note.seen = seq.or(self.note.seen);
+        if seq.is_some() {
+            note = Some(self.note.write());
+        }
+        match (last, note) {
+            (Some(update), note) => self.say(update, note).await,
+            (None, None) => Ok(()),
+            (None, Some(note)) => {
+                self.output.note(note).or_else(heard)?;
+                self.output.flush().await.or_else(heard)
+            }
+        }
+    }
+
+    /// Learns what the agent calls its task, and tells whether that is news. Fails if it speaks
+    /// of another one.
+    fn learn(&mut self, response: &StreamResponse) -> Result<bool, TaskId> {
         let (task, context) = match response {
             StreamResponse::Task(task) => (&task.id, task.context_id.as_ref()),
             StreamResponse::StatusUpdate(update) => (&update.task_id, Some(&update.context_id)),
             StreamResponse::ArtifactUpdate(update) => (&update.task_id, Some(&update.context_id)),
-            StreamResponse::Message(_) => return Ok(()),
+            StreamResponse::Message(_) => return Ok(false),
         };
-        let mut is_news = seq.is_some();
+        let mut is_news = false;
         match &self.note.task {
             Some(known) if known != task.as_str() => return Err(task.clone()),
             Some(_) => {}
@@ -415,14 +483,7 @@ impl Forwarding<'_> {
             self.note.context = Some(context.as_str().to_owned());
             is_news = true;
         }
-        if seq.is_some() {
-            self.note.seen = seq;
-        }
-        if is_news {
-            // A few names: never too long for a note.
-            self.output.note(self.note.write()).ok();
-        }
-        Ok(())
+        Ok(is_news)
     }
 
     /// Keeps in mind what our log will say, for an agent that does not number its events.
@@ -444,59 +505,44 @@ impl Forwarding<'_> {
         }
     }
 
-    async fn say(&mut self, update: StreamResponse) -> Result<(), Failure> {
+    async fn say(&mut self, update: StreamResponse, note: Option<Bytes>) -> Result<(), Failure> {
         self.has_spoken = true;
-        self.output.event(update).await.or_else(heard)
+        let said = match note {
+            Some(note) => self.output.event_with_note(update, note).await,
+            None => self.output.event(update).await,
+        };
+        said.or_else(heard)
     }
 
     /// Tells the agent that its work is to end.
-    async fn stop(&mut self, line: &Line) -> Result<Step, Failure> {
-        let refused = match self.tell_to_stop_by(line).await {
-            Ok(task) if task.status.state.is_terminal() => {
-                return self.take(None, StreamResponse::Task(task)).await;
+    async fn stop(&mut self, way: &Way) -> Result<Stopped, Failure> {
+        let refused = match self.tell_to_stop_by(way).await {
+            Ok(Some(task)) if task.status.state.is_terminal() => {
+                self.take(None, StreamResponse::Task(task)).await?;
+                return Ok(Stopped::Ended);
             }
-            // It needs a little longer; the events say when it has ended.
-            Ok(_) => return self.stopping(line).await,
+            Ok(_) => return Ok(Stopped::Soon),
             Err(ClientError::Peer(error)) if error.kind() == ErrorKind::TaskNotFound => {
                 self.output.status(TaskState::Canceled, None).await.or_else(heard)?;
-                return Ok(Step::Done);
+                return Ok(Stopped::Ended);
             }
             Err(error) => error,
         };
         let error = Error::from(refused);
         self.output.keep_on(error.message()).await.or_else(heard)?;
-        Ok(Step::GoOn)
+        Ok(Stopped::Refused)
     }
 
-    /// Follows a task that is about to end.
-    async fn stopping(&mut self, line: &Line) -> Result<Step, Failure> {
-        let Ok(mut events) = self.again(line).await else { return Ok(Step::GoOn) };
-        while let Some(Ok(Event { seq, response })) = events.next().await {
-            let Ok(response) = response.into_value() else { break };
-            if self.take(seq, response).await? == Step::Done {
-                return Ok(Step::Done);
-            }
-        }
-        Ok(Step::GoOn)
+    async fn tell_to_stop(&mut self) -> Result<Option<Task>, ClientError> {
+        let way = self.way().await.map_err(ClientError::Peer)?;
+        self.tell_to_stop_by(&way).await
     }
 
-    async fn tell_to_stop(&mut self) -> Result<Task, ClientError> {
-        let line = self.line().await.map_err(ClientError::Peer)?;
-        self.tell_to_stop_by(&line).await
+    async fn tell_to_stop_by(&mut self, way: &Way) -> Result<Option<Task>, ClientError> {
+        way.cancel(self.context(), &self.ours.task, self.note.task()).await
     }
 
-    async fn tell_to_stop_by(&mut self, line: &Line) -> Result<Task, ClientError> {
-        let Some(id) = self.note.task() else {
-            return Err(not_a2a("the agent has not named its task"));
-        };
-        let request = CancelTaskRequest { tenant: None, id, metadata: None };
-        match line.call(self.context(), Request::CancelTask(request)).await? {
-            Answered::Task(task) => task.into_value().map_err(|error| not_a2a(&error.to_string())),
-            _ => Err(not_a2a("the answer is not of its operation")),
-        }
-    }
-
-    /// Ends a task that the agent has not named: all we can do is hang up.
+    /// Ends a task that the agent does not know, or has not named: all we can do is hang up.
     async fn stop_unheard(&self, before: &str) -> Result<(), Failure> {
         let text = format!("canceled before {before}");
         self.output.status(TaskState::Canceled, Some(Message::agent(text))).await.or_else(heard)
@@ -529,11 +575,6 @@ impl Forwarding<'_> {
             ..CallContext::new(self.caller.clone())
         }
     }
-}
-
-/// Tells whether an agent says what happens while it happens.
-fn streams(line: &Line) -> bool {
-    line.card().capabilities.streaming == Some(true)
 }
 
 /// An agent that says what may not follow is not heard; everything else ends the work.
@@ -569,10 +610,6 @@ const fn is_callers(kind: ErrorKind) -> bool {
             | ErrorKind::Timeout
             | ErrorKind::Other(_)
     )
-}
-
-fn not_a2a(cause: &str) -> ClientError {
-    ClientError::Peer(Error::new(ErrorKind::InvalidAgentResponse, cause))
 }
 
 /// Reads the name under which a caller's tasks are kept.

@@ -47,7 +47,7 @@ pub(crate) struct Lines {
     guard: Guard,
     minter: Arc<Minter>,
     options: Options,
-    lines: Mutex<HashMap<AgentId, Known>>,
+    known: Mutex<HashMap<AgentId, Known>>,
     tokens: Mutex<HashMap<(Arc<str>, AgentId), Token>>,
     /// What proves to an agent that it is the hub who calls, by the agent.
     credentials: Mutex<HashMap<AgentId, Arc<dyn Credentials>>>,
@@ -75,8 +75,8 @@ impl Lines {
         minter: Arc<Minter>,
         options: Options,
     ) -> Self {
-        let (lines, tokens, credentials) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { directory, client, guard, minter, options, lines, tokens, credentials }
+        let (known, tokens, credentials) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { directory, client, guard, minter, options, known, tokens, credentials }
     }
 
     /// Returns the agent of the directory, if it is there.
@@ -84,32 +84,27 @@ impl Lines {
         self.directory.state().present(organisation, id).cloned()
     }
 
-    /// Proves to an agent that it is the hub who calls.
-    pub(crate) fn prove_with(&self, agent: AgentId, credentials: Option<Arc<dyn Credentials>>) {
-        let mut all = self.credentials.lock().unwrap_or_else(PoisonError::into_inner);
-        match credentials {
-            Some(credentials) => all.insert(agent, credentials),
-            None => all.remove(&agent),
-        };
+    /// Proves to these agents that it is the hub who calls.
+    pub(crate) fn prove_with(&self, proofs: HashMap<AgentId, Arc<dyn Credentials>>) {
+        *self.credentials.lock().unwrap_or_else(PoisonError::into_inner) = proofs;
     }
 
     /// Returns the line to an agent, for a caller.
     pub(crate) async fn line(&self, agent: &Arc<Agent>, caller: &Caller) -> Result<Line, Error> {
-        let line = match self.known(agent) {
-            Some(line) => line,
-            None => {
-                let line = self.open(agent).await?;
-                let known = Known { record: Arc::clone(agent), line: line.clone() };
-                let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-                lines.insert(agent.id.clone(), known);
-                line
-            }
+        let line = if let Some(line) = self.known(agent) {
+            line
+        } else {
+            let line = self.open(agent).await?;
+            let known = Known { record: Arc::clone(agent), line: line.clone() };
+            let mut lines = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            lines.insert(agent.id.clone(), known);
+            line
         };
         Ok(line.on_behalf_of(self.credentials(agent, caller)?))
     }
 
     fn known(&self, agent: &Arc<Agent>) -> Option<Line> {
-        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = lines.get(&agent.id)?;
         let is_same = Arc::ptr_eq(&known.record, agent)
             || (known.record.card == agent.card && known.record.addresses == agent.addresses);
@@ -229,7 +224,7 @@ fn terms(agent: &Agent) -> Terms {
 /// Takes the address that was registered in place of those that the card names.
 fn at_registered(mut found: Found, base: &CheckedUrl) -> Found {
     for interface in &mut found.card.supported_interfaces {
-        interface.url = base.as_str().to_owned();
+        base.as_str().clone_into(&mut interface.url);
     }
     found
 }

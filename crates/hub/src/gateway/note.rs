@@ -13,6 +13,9 @@ pub(crate) struct Note {
     /// The agent's own name of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) context: Option<String>,
+    /// The message that an agent which fetches its work has accepted last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) accepted: Option<String>,
     /// The last event of the agent's that is in our log, if it numbers them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) seen: Option<u64>,

@@ -93,11 +93,11 @@ impl Turnstiles {
     }
 
     /// Lets the next one through in place of one that is done.
-    fn leave(self: &Arc<Self>, agent: AgentId) {
+    fn leave(self: &Arc<Self>, agent: &AgentId) {
         let mut gates = self.lock();
-        let Some(gate) = gates.get_mut(&agent) else { return };
+        let Some(gate) = gates.get_mut(agent) else { return };
         while let Some(next) = gate.next() {
-            let mut pass = self.hand_out(&agent);
+            let mut pass = self.hand_out(agent);
             match next.call.send(pass) {
                 Ok(()) => return,
                 // It has gone away; dropping its pass must not come back here.
@@ -107,7 +107,7 @@ impl Turnstiles {
         }
         gate.under_way -= 1;
         if gate.under_way == 0 {
-            gates.remove(&agent);
+            gates.remove(agent);
         }
     }
 
@@ -125,14 +125,15 @@ impl Gate {
             let waited = now.saturating_duration_since(waiting.since).as_secs_f64();
             f64::from(waiting.priority.weight()) + waited * AGEING_PER_SECOND
         };
-        let first = (0..self.waiting.len()).max_by(|&one, &other| {
-            let (one_urgency, other_urgency) =
-                (self.waiting.get(one).map(urgency), self.waiting.get(other).map(urgency));
+        let mut first: Option<(usize, f64)> = None;
+        for (index, waiting) in self.waiting.iter().enumerate() {
+            let urgency = urgency(waiting);
             // Of equals the one that came first.
-            one_urgency
-                .partial_cmp(&other_urgency)
-                .map_or(other.cmp(&one), |order| order.then(other.cmp(&one)))
-        })?;
+            if first.is_none_or(|(_, most)| urgency > most) {
+                first = Some((index, urgency));
+            }
+        }
+        let (first, _) = first?;
         Some(self.waiting.remove(first))
     }
 }
@@ -140,7 +141,7 @@ impl Gate {
 impl Drop for Pass {
     fn drop(&mut self) {
         if let Some(agent) = self.agent.take() {
-            self.turnstiles.leave(agent);
+            self.turnstiles.leave(&agent);
         }
     }
 }

@@ -108,6 +108,7 @@ fn registration(id: &str, title: &str) -> Registration {
         name: None,
         card: card(title, &["write"]),
         addresses,
+        delivery: None,
     }
 }
 

@@ -20,6 +20,7 @@ use nuncio_protocol::{
 use super::{Policed, wishes::interface_origins};
 use crate::{
     failure::Failure,
+    hub,
     logins::{Logins, Proof},
     output::note,
     settings::{Settings, Source},
@@ -52,11 +53,20 @@ impl Search {
             return Err(Failure::usage("which agent?")
                 .hint("name it with -a, such as `-a localhost:7420`, or set A2ACLI_AGENT_CARD"));
         };
+        let mut proof = proof(settings)?;
+        let address = match directory(&agent) {
+            Some(hub) => {
+                let key = hub.key.map(|key| Proof::Bearer(Secret::new(key)));
+                proof = proof.or(key);
+                format!("{}/agents/{agent}", hub.url.trim_end_matches('/'))
+            }
+            None => agent.clone(),
+        };
         let source =
-            CardSource::parse(&agent).map_err(|error| Failure::usage(error.to_string()))?;
+            CardSource::parse(&address).map_err(|error| Failure::usage(error.to_string()))?;
         let who = Who {
             home: source.as_url().and_then(|url| Origin::parse(url).ok()),
-            proof: proof(settings)?,
+            proof,
             identity: identity(settings)?,
             logins: Logins::load()?,
         };
@@ -236,6 +246,18 @@ fn net(settings: &Settings) -> Result<NetClient, Failure> {
         builder = builder.extra_roots(pem);
     }
     builder.build().map_err(|error| Failure::usage(format!("--ca-cert: {error}")))
+}
+
+/// Returns the hub in whose directory an agent is meant by its name: one that is no file, and
+/// says less than an address does.
+fn directory(agent: &str) -> Option<hub::Known> {
+    let is_name = !agent.is_empty()
+        && agent != "localhost"
+        && agent.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    if !is_name || std::path::Path::new(agent).exists() {
+        return None;
+    }
+    hub::at_hand()
 }
 
 /// Returns the credential that was set, by flag, environment or file.

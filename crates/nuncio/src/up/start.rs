@@ -42,7 +42,7 @@ pub(super) async fn start(
     let address = listener.local_addr();
     let hub = assemble(configuration, &data, &kept, address).await?;
     let key = keys::administrator(&hub, configuration, &data).await?;
-    agents::configure(&hub.directory, configuration).await?;
+    agents::configure(&hub, configuration).await?;
     notice::leave(&hub, address, &key)?;
     let login = Login {
         name: keys::ADMINISTRATOR.to_owned(),

@@ -3,7 +3,6 @@
 //! A page costs the same however many tasks there are: it is read from the end of an index,
 //! one for each state, and the total is the sum of counts that every write keeps.
 
-use nuncio_protocol::state::TaskState;
 use nuncio_tasks::store::{Error, Filter, Listed, Loaded, Page, order_from};
 use tokio_postgres::types::ToSql;
 
@@ -110,12 +109,7 @@ pub(super) async fn list(
     page: &Page,
 ) -> Result<Listed, Failure> {
     let (of_page, of_total) = statements(scope, filter);
-    let states: Vec<i16> = match filter.state {
-        None | Some(TaskState::Unspecified) => {
-            TaskState::ALL.iter().map(|state| state_number(*state)).collect()
-        }
-        Some(state) => vec![state_number(state)],
-    };
+    let states: Vec<i16> = filter.wanted_states().map(state_number).collect();
     let context = filter.context.as_ref().map(|context| quote(context.as_str()).into_owned());
     let since = filter.updated_from.map_or(i64::MIN, order_from);
     // Every task is behind the start.

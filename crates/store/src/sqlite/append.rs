@@ -34,6 +34,9 @@ pub(super) fn append(writing: Writing<'_>, append: &Append) -> Result<Appended, 
     if let Some(snapshot) = append.snapshot.as_ref().filter(|snapshot| snapshot.seq == head.seq) {
         write_snapshot(connection, append.task, snapshot)?;
     }
+    if append.forget_key {
+        keys::forget(connection, append.task)?;
+    }
     if let Some(key) = &append.key {
         let first = if append.batch.is_empty() { head.seq } else { before.next() };
         keys::insert(writing, stored.place, key, &head, first)?;

@@ -40,6 +40,14 @@ pub(super) fn find(connection: &Connection, place: i64, key: &Key) -> Result<Opt
     }))
 }
 
+/// Lets go of the key that opened a task.
+pub(super) fn forget(connection: &Connection, task: TaskRef) -> Result<(), Fault> {
+    connection
+        .prepare_cached("DELETE FROM keys WHERE task = ?1 AND seq = 1")?
+        .execute((task.0,))?;
+    Ok(())
+}
+
 pub(super) fn insert(
     writing: Writing<'_>,
     place: i64,

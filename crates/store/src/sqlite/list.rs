@@ -22,7 +22,7 @@ use super::{
     fault::Fault,
     place::{self, WHOLE_TENANT},
     read,
-    row::Stored,
+    row::{self, Stored},
 };
 
 pub(super) fn list(
@@ -101,12 +101,11 @@ impl Search<'_> {
             "SELECT state, tasks FROM tallies \
              WHERE tenant = ?1 AND place = ?2 AND tasks > 0 ORDER BY tasks DESC",
         )?;
-        let wanted = state(self.filter);
         let mut rows = statement.query((self.tenant, place))?;
         let mut streams = Vec::new();
         while let Some(row) = rows.next()? {
             let stream = Stream { place, state: row.get(0)?, tasks: row.get(1)? };
-            if wanted.is_none_or(|wanted| wanted == stream.state) {
+            if self.filter.wants(row::state(stream.state)?) {
                 streams.push(stream);
             }
         }
@@ -182,16 +181,15 @@ impl Search<'_> {
     ) -> Result<(), Fault> {
         let places: Option<HashSet<i64>> = places.map(|places| places.into_iter().collect());
         let from = self.filter.updated_from.map_or(i64::MIN, order_from);
-        let wanted = state(self.filter);
         let mut statement = self.connection.prepare_cached(
             "SELECT updated, id, key, place, state FROM tasks \
              WHERE context = ?1 AND tenant = ?2 AND updated >= ?3",
         )?;
         let mut rows = statement.query((context, self.tenant, from))?;
         while let Some(row) = rows.next()? {
-            let (place, state): (i64, i32) = (row.get(3)?, row.get(4)?);
+            let (place, state): (i64, TaskState) = (row.get(3)?, row::state(row.get(4)?)?);
             if places.as_ref().is_none_or(|places| places.contains(&place))
-                && wanted.is_none_or(|wanted| wanted == state)
+                && self.filter.wants(state)
             {
                 found.total += 1;
                 if self.is_behind(row)? {
@@ -228,11 +226,6 @@ fn is_walk_cheaper(streams: &[Stream], whole: &[Stream], wanted: usize) -> bool 
     let steps = i64::try_from(wanted).unwrap_or(i64::MAX).saturating_mul(all) / seen.max(1);
     let begun = i64::try_from(streams.len()).unwrap_or(i64::MAX);
     streams.len() > FEW && steps < begun.saturating_mul(ROWS_PER_STREAM)
-}
-
-/// The state that a filter wants, if it wants one.
-fn state(filter: &Filter) -> Option<i32> {
-    filter.state.filter(|state| *state != TaskState::Unspecified).map(TaskState::number)
 }
 
 fn id<'a>(row: &'a Row<'_>) -> Result<&'a str, Fault> {

@@ -232,6 +232,7 @@ impl Engine {
             context_is_given,
             id_is_given: call.new_task.is_some(),
             parent: call.parent.clone(),
+            note: call.note.clone(),
         };
         let (tell, told) = oneshot::channel();
         Run::open(Arc::clone(self), task, message, opening, occasion)?.spawn(tell);

@@ -1,6 +1,6 @@
 //! Reading tasks: one, many, and as they go on.
 
-use std::sync::Arc;
+use std::{slice::from_ref, sync::Arc};
 
 use futures_util::stream;
 use nuncio_protocol::{
@@ -27,17 +27,6 @@ const DEFAULT_PAGE_SIZE: usize = 50;
 
 /// The member of a task's metadata that says that events were missed for good.
 const RESUME_GAP: &str = "resumeGap";
-
-/// Whose a task is, and what it belongs to.
-#[derive(Clone, Debug)]
-pub struct Kin {
-    /// Whose it is.
-    pub place: Place,
-    /// Its state.
-    pub state: TaskState,
-    /// The task because of which it was opened.
-    pub parent: Option<TaskId>,
-}
 
 /// How a stream is to be.
 #[derive(Clone, Copy)]
@@ -66,72 +55,17 @@ impl Tasks {
         call: &Call,
         request: ListTasksRequest,
     ) -> Result<Shared<ListTasksResponse>, Error> {
-        self.list_within(&Scope::from(&call.place), request).await
-    }
-
-    /// Returns a page of all tasks in a scope: for administrators.
-    pub async fn list_within(
-        &self,
-        scope: &Scope,
-        request: ListTasksRequest,
-    ) -> Result<Shared<ListTasksResponse>, Error> {
-        let filter = Filter {
-            context: request.context_id,
-            state: Some(request.status).filter(|state| *state != TaskState::Unspecified),
-            updated_from: request.status_timestamp_after,
-        };
-        let after = match request.page_token.as_str() {
-            "" => None,
-            token => Some(paging::read(token, scope, &filter).ok_or_else(|| {
-                bridge::invalid("pageToken", "was not made for this list; ask without it")
-            })?),
-        };
-        let size = request
-            .page_size
-            .and_then(|size| usize::try_from(size).ok())
-            .unwrap_or(DEFAULT_PAGE_SIZE);
-        let page = Page {
-            after,
-            size,
-            history: request.history_length != Some(0),
-            artifacts: request.include_artifacts.unwrap_or(false),
-        };
-        let Listed { tasks, total, more } = self.0.store.list(scope, filter.clone(), page).await?;
-        let last = tasks.last().map(|Loaded { head, .. }| Position {
-            updated: order(head.updated),
-            id: head.id.clone(),
-        });
-        let next_page_token = match last {
-            Some(position) if more => paging::write(&position, scope, &filter),
-            _ => String::new(),
-        };
         let history = messages(request.history_length);
-        let tasks: Result<Vec<_>, _> = tasks.iter().map(|loaded| loaded.task(history)).collect();
+        let page = self.0.page(&Scope::from(&call.place), &[], request).await?;
+        let tasks: Result<Vec<_>, _> =
+            page.tasks.iter().map(|loaded| loaded.task(history)).collect();
         let rest = ListTasksResponse {
             tasks: Vec::new(),
-            next_page_token,
-            page_size: i32::try_from(size).unwrap_or(i32::MAX),
-            total_size: i32::try_from(total).unwrap_or(i32::MAX),
+            next_page_token: page.next_page_token,
+            page_size: i32::try_from(page.size).unwrap_or(i32::MAX),
+            total_size: i32::try_from(page.total).unwrap_or(i32::MAX),
         };
         Ok(rest.with_tasks(&tasks?))
-    }
-
-    /// Returns whose a task within a scope is, where it stands, and for which one it was opened.
-    pub async fn kin(&self, scope: &Scope, id: &TaskId) -> Result<Option<Kin>, Error> {
-        let Some(head) = self.0.store.find(scope, id).await? else { return Ok(None) };
-        let parent = self.0.store.parent(head.reference).await?;
-        Ok(Some(Kin { place: head.place, state: head.state, parent }))
-    }
-
-    /// Returns the tasks within a scope that were opened for another, in the order of their
-    /// opening. There may be some when that one is gone, or is not seen itself.
-    pub async fn children(
-        &self,
-        scope: &Scope,
-        id: &TaskId,
-        most: usize,
-    ) -> Result<Vec<Head>, Error> {
-        Ok(self.0.store.children(scope, id, most).await?)
     }
 
     /// Follows a task: first the task as it is now, then what happens to it. A returning reader
@@ -161,7 +95,59 @@ impl Tasks {
     }
 }
 
+/// One page of a list.
+pub(super) struct FoundPage {
+    pub(super) tasks: Vec<Loaded>,
+    /// Empty on the last page.
+    pub(super) next_page_token: String,
+    /// How many were asked for.
+    pub(super) size: usize,
+    pub(super) total: u64,
+}
+
 impl Engine {
+    /// Reads a page of the tasks in a scope: in any of the given states, or as the request says
+    /// if there are none.
+    pub(super) async fn page(
+        &self,
+        scope: &Scope,
+        states: &[TaskState],
+        request: ListTasksRequest,
+    ) -> Result<FoundPage, Error> {
+        let asked = Some(request.status).filter(|state| *state != TaskState::Unspecified);
+        let filter = Filter {
+            context: request.context_id,
+            states: if states.is_empty() { Vec::from_iter(asked) } else { states.to_vec() },
+            updated_from: request.status_timestamp_after,
+        };
+        let after = match request.page_token.as_str() {
+            "" => None,
+            token => Some(paging::read(token, from_ref(scope), &filter).ok_or_else(|| {
+                bridge::invalid("pageToken", "was not made for this list; ask without it")
+            })?),
+        };
+        let size = request
+            .page_size
+            .and_then(|size| usize::try_from(size).ok())
+            .unwrap_or(DEFAULT_PAGE_SIZE);
+        let page = Page {
+            after,
+            size,
+            history: request.history_length != Some(0),
+            artifacts: request.include_artifacts.unwrap_or(false),
+        };
+        let Listed { tasks, total, more } = self.store.list(scope, filter.clone(), page).await?;
+        let last = tasks.last().map(|Loaded { head, .. }| Position {
+            updated: order(head.updated),
+            id: head.id.clone(),
+        });
+        let next_page_token = match last {
+            Some(position) if more => paging::write(&position, from_ref(scope), &filter),
+            _ => String::new(),
+        };
+        Ok(FoundPage { tasks, next_page_token, size, total })
+    }
+
     /// Finds a task of the caller's.
     pub(crate) async fn head(&self, place: &Place, id: &TaskId) -> Result<Head, Error> {
         let found = self.store.find(&Scope::from(place), id).await?;

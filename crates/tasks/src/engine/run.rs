@@ -57,6 +57,7 @@ pub(super) struct Opening {
     /// Whether the identifier is one that a task may have already.
     pub(super) id_is_given: bool,
     pub(super) parent: Option<TaskId>,
+    pub(super) note: Option<Bytes>,
 }
 
 /// The work of this process on one task.
@@ -134,6 +135,10 @@ impl Run {
         let place = opening.place.clone();
         let bytes = batch.bytes() as u64;
         let outbox = Outbox::new(batch, 1, bytes, None, engine.output_settings());
+        if let Some(note) = opening.note.clone() {
+            let note = outbox.note_down(note);
+            note.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+        }
         let mut run = Self::new(engine, agent, place, message, occasion, outbox, folded);
         run.opening = Some(opening);
         Ok(run)
@@ -289,7 +294,7 @@ impl Run {
                     outcome
                 }
             };
-            if outbox.keeps_on() {
+            if cancel.was_declined() {
                 deadline = None;
             }
             if let Some(outcome) = outcome {
@@ -408,9 +413,7 @@ impl Run {
                         Ok(rebased) => {
                             self.outbox.rebase(rebased.to());
                             if last && rebased.is_empty() && !rebased.to().is_interrupted() {
-                                if words.note.is_some() {
-                                    self.outbox.keep_note();
-                                }
+                                self.outbox.take_back(&words);
                                 break Step::Answered;
                             }
                             words.batch = rebased;
@@ -505,6 +508,7 @@ impl Run {
             tenancy: if last { Tenancy::End } else { Tenancy::Keep },
             wake: words.wake,
             note: words.note.clone(),
+            forget_key: words.forget_key,
             ..Append::output(task, epoch, batch.clone())
         };
         let after = match self.engine.store.append(append).await {

@@ -1,6 +1,6 @@
 //! Requests that were made before.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use nuncio_protocol::ids::TaskId;
 use tokio::time::{Duration, Instant};
@@ -9,8 +9,11 @@ use super::places::Places;
 use crate::{
     log::Seq,
     scope::Place,
-    store::{Error, Key, TaskRef},
+    store::{Error, Key, RefMap, TaskRef},
 };
+
+/// The entry that a key stands for which has opened a task.
+const OPENING: Seq = Seq(1);
 
 /// What a key stands for.
 #[derive(Debug)]
@@ -24,7 +27,13 @@ pub(super) struct Used {
 
 /// All keys in the order of their first use. What they stand for is kept with their place.
 #[derive(Debug, Default)]
-pub(super) struct Keys(VecDeque<(Instant, Arc<Place>, Arc<str>)>);
+pub(super) struct Keys {
+    /// By a number that grows with every use.
+    used: BTreeMap<u64, (Instant, Arc<Place>, Arc<str>)>,
+    /// Of these, the ones that opened tasks which are there.
+    openings: RefMap<u64>,
+    uses: u64,
+}
 
 /// Finds what the same request has become.
 pub(super) fn find<'a>(
@@ -54,7 +63,25 @@ impl Keys {
         let text: Arc<str> = text.into();
         let used = Used { request, reference, task: task.clone(), seq };
         places.room_mut(place).keys.insert(Arc::clone(&text), used);
-        self.0.push_back((now, Arc::clone(place), text));
+        self.uses += 1;
+        self.used.insert(self.uses, (now, Arc::clone(place), text));
+        if seq == OPENING {
+            self.openings.insert(reference, self.uses);
+        }
+    }
+
+    /// Lets go of the key that opened a task.
+    pub(super) fn forget(&mut self, places: &mut Places, task: TaskRef) {
+        let number = self.openings.remove(&task);
+        // The task itself is still there, so the place is not left.
+        if let Some((_, place, text)) = number.and_then(|number| self.used.remove(&number)) {
+            places.room_mut(&place).keys.remove(&text);
+        }
+    }
+
+    /// Learns that a task is gone. Its keys stay.
+    pub(super) fn outlive(&mut self, task: TaskRef) {
+        self.openings.remove(&task);
     }
 
     /// Removes what was first used so long ago.
@@ -65,12 +92,19 @@ impl Keys {
         most: usize,
         now: Instant,
     ) -> usize {
-        let old = self.0.iter().take(most);
-        let old = old.take_while(|(first, ..)| now.duration_since(*first) >= age).count();
-        for (_, place, text) in self.0.drain(..old) {
-            places.room_mut(&place).keys.remove(&text);
+        let mut removed = 0;
+        while removed < most
+            && let Some(entry) = self.used.first_entry()
+            && now.duration_since(entry.get().0) >= age
+        {
+            let (_, place, text) = entry.remove();
+            let used = places.room_mut(&place).keys.remove(&text);
+            if let Some(used) = used.filter(|used| used.seq == OPENING) {
+                self.openings.remove(&used.reference);
+            }
             places.leave(&place);
+            removed += 1;
         }
-        old
+        removed
     }
 }

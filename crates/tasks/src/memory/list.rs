@@ -73,10 +73,7 @@ fn runs<'a>(
     filter: &'a Filter,
     after: Option<&Position>,
 ) -> Vec<Run<'a>> {
-    let states = match filter.state {
-        None | Some(TaskState::Unspecified) => TaskState::ALL,
-        Some(_) => filter.state.as_slice(),
-    };
+    let states: Vec<TaskState> = filter.wanted_states().collect();
     let from = filter.updated_from.map_or(i64::MIN, order_from);
     let mut runs = Vec::new();
     if let Some(context) = &filter.context {

@@ -136,7 +136,7 @@ impl Tables {
         now: Instant,
     ) -> Result<(Appended, Option<Unpacked>), Error> {
         append.check_note()?;
-        let Append { task, epoch, batch, snapshot, tenancy, key, webhooks, wake, note } = append;
+        let Append { task, epoch, batch, snapshot, tenancy, key, webhooks, wake, .. } = append;
         let kept = self.tasks.get_mut(&task).ok_or(Error::Gone)?;
         if let Some(used) = keys::find(&self.places, &kept.place, key.as_ref())? {
             let repeated = Appended::Repeated { task: used.task.clone(), seq: used.seq };
@@ -174,13 +174,16 @@ impl Tables {
         kept.epoch.0 += u64::from(taken);
         self.needs.change(&kept.place.agent, task, need, kept.need());
 
+        if append.forget_key {
+            self.keys.forget(&mut self.places, task);
+        }
         let became = (task, &kept.id, start.next());
         self.keys.insert(&mut self.places, &kept.place, key, became, now);
         for webhook in webhooks {
             self.outbox.put(task, &kept.id, webhook, start, now);
         }
         self.outbox.reach(task, kept.seq);
-        self.extras.set_note(task, note);
+        self.extras.set_note(task, append.note);
         let head = kept.head(task, now);
         let ends = is_terminal && !from.is_terminal();
         let unpacked = ends.then(|| self.end(task, now)).flatten();
@@ -210,6 +213,7 @@ impl Tables {
         self.needs.change(&kept.place.agent, task, kept.need(), None);
         self.outbox.remove(task);
         self.extras.remove(task, &kept.place.tenant);
+        self.keys.outlive(task);
         self.places.unshelve(&kept);
         self.places.tenant_mut(&kept.place.tenant).ids.remove(&kept.id);
         self.places.leave(&kept.place);

@@ -118,10 +118,22 @@ pub struct Mark {
 pub struct Filter {
     /// Of this conversation.
     pub context: Option<ContextId>,
-    /// In this state; unspecified is any, as in the protocol.
-    pub state: Option<TaskState>,
+    /// In one of these states; in any if there are none.
+    pub states: Vec<TaskState>,
     /// With a status of this time or later, as [`order_from`] counts.
     pub updated_from: Option<Timestamp>,
+}
+
+impl Filter {
+    /// Tells whether tasks in a state are listed.
+    pub fn wants(&self, state: TaskState) -> bool {
+        self.states.is_empty() || self.states.contains(&state)
+    }
+
+    /// Returns every state in which tasks are listed, each once.
+    pub fn wanted_states(&self) -> impl Iterator<Item = TaskState> {
+        TaskState::ALL.iter().copied().filter(|state| self.wants(*state))
+    }
 }
 
 /// Which page of a list.

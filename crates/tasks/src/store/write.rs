@@ -111,6 +111,9 @@ pub struct Append {
     /// What the agent keeps for itself, in place of an earlier note: at most
     /// [`MAX_NOTE_BYTES`]. Without, the note stays as it is.
     pub note: Option<Bytes>,
+    /// Whether the key that opened the task is let go, so that the same key opens another. Keys
+    /// of messages to the task stay.
+    pub forget_key: bool,
 }
 
 impl Append {
@@ -126,6 +129,7 @@ impl Append {
             webhooks: Vec::new(),
             wake: Wake::Keep,
             note: None,
+            forget_key: false,
         }
     }
 

@@ -5,5 +5,6 @@ mod engine;
 mod gateway;
 mod model;
 mod notes;
+mod overseeing;
 mod parents;
 mod push;

@@ -15,10 +15,11 @@ use nuncio_protocol::{
 use nuncio_tasks::{
     agent::{Agent, Conduct, Failure, Interrupted, Turn},
     engine::{Call, Tasks},
+    log::Batch,
     memory::MemoryStore,
     output::{Error, Output},
     scope::{Name, Place, Scope},
-    store::{MAX_NOTE_BYTES, Store},
+    store::{Append, Head, MAX_NOTE_BYTES, Store},
 };
 use tokio::sync::Notify;
 
@@ -76,6 +77,13 @@ impl Agent for Notary {
                 self.gate.notified().await;
                 output.note("late")?;
             }
+            "ask and note" => {
+                output.ask("which one?").await?;
+                output.flush().await?;
+                self.arrived.notify_one();
+                self.gate.notified().await;
+                output.note("late")?;
+            }
             _ => {}
         }
         Ok(())
@@ -97,9 +105,13 @@ impl Notary {
     }
 
     async fn note_of(&self, task: &Task) -> Option<Bytes> {
-        let head = self.store.find(&Scope::from(&place()), &task.id).await;
-        let head = head.expect("the store answers").expect("the task is there");
+        let head = self.head_of(task).await;
         self.store.note(head.reference).await.expect("the store answers")
+    }
+
+    async fn head_of(&self, task: &Task) -> Head {
+        let head = self.store.find(&Scope::from(&place()), &task.id).await;
+        head.expect("the store answers").expect("the task is there")
     }
 
     #[track_caller]
@@ -205,6 +217,32 @@ async fn a_second_turn_of_the_same_work_has_the_newest_note() {
     second.await.unwrap();
     notary.check_seen(&[None, Some("late")]);
     assert_eq!(notary.note_of(&task).await, Some(Bytes::from("late")));
+}
+
+/// The last words of a turn come too late, and are not needed any more; the note is.
+#[tokio::test]
+async fn a_note_outlives_words_that_were_overtaken() {
+    let notary = Notary::default();
+    let tasks = notary.engine();
+    let first = tokio::spawn({
+        let tasks = tasks.clone();
+        async move { send(&tasks, None, "ask and note").await }
+    });
+    notary.arrived.notified().await;
+    let asked = first.await.unwrap();
+    // Another process, of which this one has not heard yet.
+    let head = notary.head_of(&asked).await;
+    let mut batch = Batch::follow(head.id.clone(), head.context.clone(), head.state);
+    batch.input(Message::user("this"), head.updated).unwrap();
+    notary.store.append(Append::signal(head.reference, batch)).await.unwrap();
+    notary.gate.notify_one();
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    // Whoever speaks next makes it hear of both.
+    send(&tasks, Some(&asked), "and this").await;
+    notary.check_seen(&[None, Some("late"), Some("late")]);
+    assert_eq!(notary.note_of(&asked).await, Some(Bytes::from("late")));
 }
 
 /// Counts the messages that are in the log.

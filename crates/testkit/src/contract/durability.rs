@@ -70,7 +70,7 @@ pub async fn everything_is_there_after_opening_again(mut fixture: Fixture) {
     for (filter, total) in [
         (Filter::default(), 2),
         (Filter { context: Some(context("chat")), ..Filter::default() }, 1),
-        (Filter { state: Some(TaskState::Completed), ..Filter::default() }, 1),
+        (Filter { states: vec![TaskState::Completed], ..Filter::default() }, 1),
     ] {
         let listed = store.list(&acme(), filter, page.clone()).await.expect("listed");
         assert_eq!((listed.total, listed.tasks.len() as u64), (total, total));

@@ -10,8 +10,8 @@ use nuncio_tasks::store::{
 use super::{
     Fixture,
     story::{
-        acme, ann, append, bob, end, input, key, lease, log, new, next_epoch, opening, owned,
-        place, progress, refused, reread, signal, tenure, write,
+        acme, ann, append, bob, end, follow, input, key, lease, log, new, next_epoch, opening,
+        owned, place, progress, refused, reread, signal, status, tenure, write,
     },
 };
 
@@ -200,6 +200,73 @@ pub async fn a_repeated_request_is_not_counted_as_one_too_many(fixture: Fixture)
     let limited = || Create { most_unfinished: 1, ..keyed(opening(&ann()), "k", 1) };
     let head = new(store, limited()).await;
     assert_eq!(repeated(store, limited()).await, Some(head));
+}
+
+/// The key that opened it, and no other; the task itself stays.
+pub async fn a_key_that_is_let_go_opens_another_task(fixture: Fixture) {
+    let store = fixture.store();
+    let other = new(store, keyed(owned(&ann()), "other", 1)).await;
+    let elsewhere = new(store, keyed(owned(&bob()), "k", 1)).await;
+    let mut heads = Vec::new();
+    for round in 0..3 {
+        let head = new(store, keyed(owned(&ann()), "k", 1)).await;
+        let message = |name: &str| Append {
+            key: Some(key(&format!("{name} {round}"), 1)),
+            ..signal(&head, input(&head, "more"))
+        };
+        write(store, message("message")).await;
+        // Alone, with an entry and a key of its own, and with the end.
+        let last = match round {
+            0 => append(&head, follow(&head)),
+            1 => Append { epoch: Some(head.epoch), ..message("farewell") },
+            _ => append(&head, status(&head, TaskState::Failed)),
+        };
+        let head = write(store, Append { forget_key: true, ..last }).await;
+        let again = store.append(message("message")).await.expect("answered");
+        assert!(matches!(again, Appended::Repeated { .. }), "found {again:?}");
+        assert_eq!(reread(store, &head).await, head);
+        heads.push(head.id);
+    }
+    let last = new(store, keyed(owned(&ann()), "k", 2)).await;
+    assert!(!heads.contains(&last.id));
+    assert_eq!(repeated(store, keyed(owned(&ann()), "k", 2)).await, Some(last));
+    assert_eq!(repeated(store, keyed(owned(&ann()), "other", 1)).await, Some(other));
+    assert_eq!(repeated(store, keyed(owned(&bob()), "k", 1)).await, Some(elsewhere));
+}
+
+/// A key that was let go belongs to whoever used it next.
+pub async fn a_key_is_let_go_by_the_task_that_it_opened(fixture: Fixture) {
+    let store = fixture.store();
+    let first = new(store, keyed(owned(&ann()), "k", 1)).await;
+    let forget = |head: &Head| Append { forget_key: true, ..append(head, follow(head)) };
+    write(store, forget(&first)).await;
+    let second = new(store, keyed(owned(&ann()), "k", 1)).await;
+    // Neither by the one that has let it go, nor by one that never had it.
+    let bystander = new(store, owned(&ann())).await;
+    for head in [&first, &bystander] {
+        write(store, forget(head)).await;
+        assert_eq!(repeated(store, keyed(owned(&ann()), "k", 1)).await.as_ref(), Some(&second));
+    }
+    // A message may have it, too, and then it opens nothing.
+    write(store, forget(&second)).await;
+    let message = Append { key: Some(key("k", 1)), ..signal(&first, input(&first, "more")) };
+    let first = write(store, message).await;
+    write(store, forget(&first)).await;
+    assert_eq!(repeated(store, keyed(owned(&ann()), "k", 1)).await, Some(first));
+}
+
+/// A request that is refused, or was made before, lets go of nothing.
+pub async fn what_is_refused_lets_go_of_no_key(fixture: Fixture) {
+    let store = fixture.store();
+    let head = new(store, keyed(owned(&ann()), "k", 1)).await;
+    let message = Append { key: Some(key("m", 1)), ..signal(&head, input(&head, "more")) };
+    let head = write(store, message.clone()).await;
+    let fenced = Append { epoch: Some(next_epoch(&head)), ..append(&head, follow(&head)) };
+    let fenced = Append { forget_key: true, ..fenced };
+    assert!(matches!(refused(store, fenced).await, Error::Fenced { .. }));
+    let again = store.append(Append { forget_key: true, ..message }).await.expect("answered");
+    assert!(matches!(again, Appended::Repeated { .. }), "found {again:?}");
+    assert_eq!(repeated(store, keyed(owned(&ann()), "k", 1)).await, Some(head));
 }
 
 fn keyed(create: Create, text: &str, request: u8) -> Create {

@@ -184,7 +184,7 @@ pub async fn listed_tasks_have_the_wanted_parts(fixture: Fixture) {
 pub async fn totals_follow_every_change(fixture: Fixture) {
     let store = fixture.store();
     let total = async |filter: Filter| list(store, &acme(), &filter, None, 1).await.total;
-    let in_state = |state| Filter { state: Some(state), ..Filter::default() };
+    let in_state = |state| Filter { states: vec![state], ..Filter::default() };
     let chat = || Filter { context: Some(context("chat")), ..Filter::default() };
     assert_eq!(total(Filter::default()).await, 0);
     let head =
@@ -201,7 +201,7 @@ pub async fn totals_follow_every_change(fixture: Fixture) {
     }
     new(store, opening_in(&ann(), context("chat"), TaskState::Working, moment(0))).await;
     assert_eq!((total(chat()).await, total(Filter::default()).await), (2, 2));
-    assert_eq!(total(Filter { state: Some(TaskState::Working), ..chat() }).await, 1);
+    assert_eq!(total(Filter { states: vec![TaskState::Working], ..chat() }).await, 1);
 }
 
 /// Two tenants, callers and agents, three conversations, many states, with ties.
@@ -225,8 +225,13 @@ const STATES: [TaskState; 5] = [
 ];
 
 /// States to be asked for.
-const FILTERED: [Option<TaskState>; 4] =
-    [None, Some(TaskState::Unspecified), Some(TaskState::Working), Some(TaskState::Rejected)];
+const FILTERED: [&[TaskState]; 5] = [
+    &[],
+    &[TaskState::Working],
+    &[TaskState::Rejected],
+    &[TaskState::InputRequired, TaskState::AuthRequired],
+    &[TaskState::Failed, TaskState::Rejected, TaskState::Working, TaskState::Failed],
+];
 
 fn places() -> [Place; 4] {
     [ann(), bob(), place("acme", "other", "user:ann"), place("evil", "echo", "user:ann")]
@@ -243,9 +248,10 @@ fn scopes() -> Vec<Scope> {
 fn filters() -> Vec<Filter> {
     let mut filters = Vec::new();
     for chat in [None, Some("chat 1"), Some("nobody's")] {
-        for state in FILTERED {
+        for states in FILTERED {
             for from in [None, Some(moment(0)), Some(moment(5)), Some(moment(1_000))] {
-                filters.push(Filter { context: chat.map(context), state, updated_from: from });
+                let (context, states) = (chat.map(context), states.to_vec());
+                filters.push(Filter { context, states, updated_from: from });
             }
         }
     }
@@ -255,13 +261,8 @@ fn filters() -> Vec<Filter> {
 fn matches(head: &Head, scope: &Scope, filter: &Filter) -> bool {
     scope.sees(&head.place)
         && filter.context.as_ref().is_none_or(|context| *context == head.context)
-        && filter.state.is_none_or(|state| is_in(head, state))
+        && (filter.states.is_empty() || filter.states.contains(&head.state))
         && filter.updated_from.is_none_or(|from| from <= head.updated)
-}
-
-/// Unspecified is any state.
-fn is_in(head: &Head, state: TaskState) -> bool {
-    state == TaskState::Unspecified || state == head.state
 }
 
 async fn open_named(store: &dyn Store, id: &str, at: Option<Timestamp>) -> Head {

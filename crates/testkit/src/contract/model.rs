@@ -152,6 +152,7 @@ impl Run<'_> {
                 Some(false) => Wake::Never,
             },
             note: write.note.map(bytes_of),
+            forget_key: write.forgets_key,
             batch: batch.clone(),
         };
         let appended = self.store.append(append).await;
@@ -241,8 +242,10 @@ impl Run<'_> {
             }
         }
         for state in TaskState::ALL {
-            self.compare_list(*state).await;
+            self.compare_list(&[*state]).await;
         }
+        self.compare_list(&[TaskState::InputRequired, TaskState::Working]).await;
+        self.compare_list(&[]).await;
     }
 
     /// Compares what only some tasks have, and what was opened for a task, gone or not.
@@ -259,18 +262,18 @@ impl Run<'_> {
         assert_eq!(found.iter().collect::<Vec<_>>(), expected);
     }
 
-    /// Compares the tasks of a state, or all if it is unspecified.
-    async fn compare_list(&self, state: TaskState) {
+    /// Compares the tasks in some states, or all if there are none.
+    async fn compare_list(&self, states: &[TaskState]) {
         let there = self.model.tasks.iter().filter(|known| !known.is_gone);
         let heads = there.map(|known| &known.head);
         let mut expected: Vec<&Head> =
-            heads.filter(|head| [TaskState::Unspecified, head.state].contains(&state)).collect();
+            heads.filter(|head| states.is_empty() || states.contains(&head.state)).collect();
         let place = |head: &&Head| (order(head.updated), head.id.clone());
         expected.sort_by_key(|head| std::cmp::Reverse(place(head)));
         let (mut found, mut after) = (Vec::new(), None);
         loop {
             let page = Page { after, size: 3, history: false, artifacts: false };
-            let filter = Filter { state: Some(state), ..Filter::default() };
+            let filter = Filter { states: states.to_vec(), ..Filter::default() };
             let listed = self.store.list(&acme(), filter, page).await.expect("listed");
             assert_eq!(listed.total, expected.len() as u64);
             found.extend(listed.tasks.into_iter().map(|task| task.head));

@@ -21,9 +21,9 @@ use super::{
     parents::child_of,
     story::{
         Image, LONG, SHORT, TERMINAL, UNFINISHED, acme, ann, append, artifact, bob, end, ended,
-        eventually, exists, folded, input, key, lease, log, moment, new, opening, opening_as,
-        opening_of, owned, place, progress, refused, reread, signal, status, status_at, webhook,
-        webhook_id, write,
+        eventually, exists, folded, follow, input, key, lease, log, moment, new, opening,
+        opening_as, opening_of, owned, place, progress, refused, reread, signal, status, status_at,
+        webhook, webhook_id, write,
     },
 };
 
@@ -313,15 +313,24 @@ pub async fn logs_keys_and_letters_stay_for_their_time(fixture: Fixture) {
 pub async fn keys_are_removed_by_age(fixture: Fixture) {
     let store = fixture.store();
     let keyed = |text| Create { key: Some(key(text, 1)), ..opening(&ann()) };
-    for text in ["a", "b", "c"] {
-        new(store, keyed(text)).await;
+    let mut heads = Vec::new();
+    for text in ["a", "b", "gone", "c"] {
+        heads.push(new(store, keyed(text)).await);
     }
+    let forget = |head: &Head| Append { forget_key: true, ..append(head, follow(head)) };
+    write(store, forget(&heads[2])).await;
     let rule = Retention { keys: Some(Duration::ZERO), ..retention(&[]) };
     for expected in [2, 1, 0] {
         let swept = store.sweep(&rule, 2).await.expect("swept");
         assert_eq!(swept, Swept { keys: expected, ..Swept::default() });
     }
-    new(store, keyed("a")).await;
+    let again = new(store, keyed("a")).await;
+    // Its key is no longer that of the task which it opened first.
+    write(store, forget(&heads[0])).await;
+    match store.create(keyed("a")).await.expect("answered") {
+        Created::Repeated(Some(head)) => assert_eq!(head, again),
+        other => panic!("expected a repeated request, found {other:?}"),
+    }
 }
 
 /// Afterwards nobody can send them again.

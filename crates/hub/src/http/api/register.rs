@@ -40,6 +40,8 @@ pub(crate) struct Register {
     /// Where it is reached; the first interface of its card, if it does not say.
     url: Option<String>,
     internal_url: Option<String>,
+    /// How calls come to it: `pull`, if nobody can reach it and it fetches its work.
+    delivery: Option<Delivery>,
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -71,13 +73,16 @@ pub(crate) async fn register(
         (None, _) => AgentId::generate(),
     };
     let card = Card::parse(register.card.as_str()).map_err(Error::from)?;
+    // Whoever fetches its work is at no address.
+    let interface = card.url().filter(|_| register.delivery != Some(Delivery::Pull));
     let addresses = Addresses {
-        public: register.url.or_else(|| card.url()).map(Into::into),
-        internal: register.internal_url.map(Into::into),
+        public: register.url.clone().or(interface).map(Into::into),
+        internal: register.internal_url.clone().map(Into::into),
         card: None,
     };
     hub.check_addresses(&addresses).await?;
-    let registration = Registration { id, name: register.name, card, addresses };
+    let Register { name, delivery, .. } = register;
+    let registration = Registration { id, name, card, addresses, delivery };
     let registered =
         hub.directory.register(&who.organisation, registration, &by, &who.actor()).await?;
     let status = if registered.token.is_some() { StatusCode::CREATED } else { StatusCode::OK };

@@ -382,12 +382,14 @@ async fn slow_callers_are_closed_and_healthy_ones_served() {
 async fn more_calls_than_there_is_room_for_are_told_to_come_back() {
     let served = Served::start(limited(|limits| limits.calls = 2)).await;
     let wires = Wire::current(&served.http());
-    // They wait for a task that does not end.
+    // They wait for a task that does not end. Whoever asks below may be there before them.
     let mut waiting = JoinSet::new();
     for _ in 0..2 {
         let wire = wires[0].clone();
         let hold = SendMessageRequest::new(nuncio_protocol::message::Message::user("hold"));
-        waiting.spawn(async move { wire.call(Request::SendMessage(hold)).await });
+        waiting.spawn(async move {
+            while wire.call(Request::SendMessage(hold.clone())).await.is_err() {}
+        });
     }
     let list = || Request::ListTasks(nuncio_protocol::operation::ListTasksRequest::default());
     for wire in &wires {
@@ -436,7 +438,7 @@ async fn a_cancel_finds_room_where_nothing_else_does() {
         let waiting = tokio::spawn({
             let wire = wire.clone();
             let hold = SendMessageRequest::new(nuncio_protocol::message::Message::user("hold"));
-            async move { wire.call(Request::SendMessage(hold)).await }
+            async move { while wire.call(Request::SendMessage(hold.clone())).await.is_err() {} }
         });
         let list = || Request::ListTasks(nuncio_protocol::operation::ListTasksRequest::default());
         patiently(async { while wire.call(list()).await.is_ok() {} }).await;

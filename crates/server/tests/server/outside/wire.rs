@@ -3,13 +3,14 @@
 use nuncio_protocol::{
     card::{AgentCard, AgentExtension, AgentSkill},
     ids::Tenant,
+    operation::Request,
     version::Version,
 };
 use nuncio_server::Server;
-use nuncio_testkit::wire::{Binding, Http, Refused, Reply};
+use nuncio_testkit::wire::{Binding, Http, Refused, Reply, Wire};
 use serde_json::{Value, json};
 
-use crate::outside::support::{Script, Served, scripted};
+use crate::outside::support::{Script, Served, scripted, send};
 
 const V1: (&str, &str) = ("a2a-version", "1.0");
 
@@ -303,6 +304,14 @@ async fn only_the_tenants_on_the_card_are_served() {
             let refused = Refused::read(Binding::HttpJson, Version::V1_0, &reply);
             assert_eq!(refused.error.violations()[0].field, "tenant");
         }
+    }
+    // A2A 0.3 has no tenants, so over gRPC the metadata names one.
+    let grpc = Wire { binding: Binding::Grpc, version: Version::V0_3, http: served.http() };
+    for (agent, code) in [(Some("acme"), 0), (Some("other"), 3), (None, 3)] {
+        let wire = agent.map_or_else(|| grpc.clone(), |agent| grpc.with("a2a-agent", agent));
+        let answered = wire.call(Request::SendMessage(send("hi"))).await;
+        let found = answered.as_ref().map_or_else(|refused| refused.code, |_| 0);
+        assert_eq!(found, code, "{agent:?}: {answered:?}");
     }
     let card = served.http().request("GET", "/.well-known/agent-card.json", &[V1], "").await.json();
     let named: Vec<&str> = card["supportedInterfaces"]

@@ -183,6 +183,9 @@ impl<'j> Desk<'j> {
             self.plan.count(place, Some(from), Some(head.state));
         }
         self.write(task, before, batch, texts, append.key.as_ref(), place, &append.webhooks);
+        if append.forget_key {
+            self.plan.without_key.insert(task);
+        }
         self.plan.notes.extend(append.note.as_ref().map(|note| (task, &note[..])));
         Ok(Done::Appended(Appended::Done { head, taken: is_taken }))
     }

@@ -27,6 +27,8 @@ pub(super) struct Plan<'j> {
     pub(super) events: Events<'j>,
     pub(super) snapshots: BTreeMap<i64, (Seq, [&'j str; 3])>,
     pub(super) keys: Keys<'j>,
+    /// Tasks that let go of the keys that opened them.
+    pub(super) without_key: BTreeSet<i64>,
     pub(super) notes: BTreeMap<i64, &'j [u8]>,
     pub(super) parents: Parents<'j>,
     /// With their task, and the last event that each is not to get.
@@ -105,6 +107,8 @@ const SNAPSHOTS: &str = "INSERT INTO snapshots (task, seq, head, history, artifa
     ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, head = excluded.head, \
         history = excluded.history, artifacts = excluded.artifacts";
 
+const FORGET_KEYS: &str = "DELETE FROM keys WHERE task = ANY($1::bigint[]) AND seq = 1";
+
 const KEYS: &str = "INSERT INTO keys (place, digest, request, task, task_id, seq) \
     SELECT place, sha256(convert_to(text, 'UTF8')), request, task, task_id, seq \
     FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::bigint[], $5::text[], $6::bigint[]) \
@@ -144,7 +148,7 @@ const COUNTS: &str = "INSERT INTO counts (tenant, place, state, writer, tasks) \
     ON CONFLICT (tenant, place, state, writer) DO UPDATE SET tasks = counts.tasks + excluded.tasks";
 
 /// The statements of a plan, prepared, so that all of them are sent at once and in order.
-pub(super) struct Statements([Statement; 11]);
+pub(super) struct Statements([Statement; 12]);
 
 impl Statements {
     pub(super) async fn prepare(connection: &Connection) -> Result<Self, Failure> {
@@ -154,6 +158,7 @@ impl Statements {
             UPDATE_TASKS,
             EVENTS,
             SNAPSHOTS,
+            FORGET_KEYS,
             KEYS,
             NOTES,
             PARENTS,
@@ -210,13 +215,15 @@ impl Plan<'_> {
         let webhooks = WebhookColumns::of(&self.webhooks);
         let counts = CountColumns::of(&self.counts);
         let woken: Vec<i64> = self.woken.iter().copied().collect();
+        let without_key: Vec<i64> = self.without_key.iter().copied().collect();
         let (events, keys, parents) = (&self.events, &self.keys, &self.parents);
         // Each with the number of its rows.
-        let parameters: [(usize, Vec<&(dyn ToSql + Sync)>); 11] = [
+        let parameters: [(usize, Vec<&(dyn ToSql + Sync)>); 12] = [
             (self.new.len(), new.to_insert()),
             (self.changed.len(), changed.to_update()),
             (events.tasks.len(), events.parameters()),
             (self.snapshots.len(), snapshots.parameters()),
+            (without_key.len(), vec![&without_key]),
             (keys.tasks.len(), keys.parameters()),
             (self.notes.len(), notes.parameters()),
             (parents.tasks.len(), parents.parameters()),

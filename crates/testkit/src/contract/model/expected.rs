@@ -144,6 +144,9 @@ impl Model {
         if known.head.state.is_terminal() && !was_terminal {
             self.ended.push(task);
         }
+        if write.forgets_key {
+            self.keys.retain(|_, used| (used.task, used.seq) != (task, Seq(1)));
+        }
         self.keep_key(&place, write.key, task, first);
         Outcome::Done { taken }
     }

@@ -1,7 +1,7 @@
 //! What can be done to a store.
 
 use nuncio_protocol::state::TaskState;
-use proptest::{collection::vec, option, prelude::*, sample::select};
+use proptest::{bool::weighted, collection::vec, option, prelude::*, sample::select};
 
 /// One call. Tasks are named by the order of their opening, modulo how many there are.
 #[derive(Clone, Debug)]
@@ -57,6 +57,8 @@ pub(super) struct Write {
     pub wake: Option<bool>,
     pub key: Option<Key>,
     pub note: Option<u8>,
+    /// Whether the key that opened the task is let go.
+    pub forgets_key: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -133,8 +135,9 @@ fn write() -> impl Strategy<Value = Write> {
     let tenancy = select(&[Tenancy::Keep, Tenancy::Keep, Tenancy::End, Tenancy::Take][..]);
     let wake = option::weighted(0.2, any::<bool>());
     let changes = vec(change(), 0..4);
-    (0..8_usize, epoch, guessed, changes, snapshot, tenancy, wake, key(), note()).prop_map(
-        |(task, epoch, state, changes, snapshot, tenancy, wake, key, note)| Write {
+    let forgets = weighted(0.1);
+    (0..8_usize, epoch, guessed, changes, snapshot, tenancy, wake, key(), note(), forgets).prop_map(
+        |(task, epoch, state, changes, snapshot, tenancy, wake, key, note, forgets_key)| Write {
             task,
             epoch,
             state,
@@ -144,6 +147,7 @@ fn write() -> impl Strategy<Value = Write> {
             wake,
             key,
             note,
+            forgets_key,
         },
     )
 }

@@ -67,7 +67,7 @@ pub(super) async fn register(
         addresses(state.present(&who.organisation, &id).map(|agent| &**agent), &register.url)
     };
     hub.check_addresses(&addresses).await?;
-    let registration = Registration { id, name: None, card, addresses };
+    let registration = Registration { id, name: None, card, addresses, delivery: None };
     let registered =
         hub.directory.register(&who.organisation, registration, &by, &who.actor()).await?;
     let auth_token = registered.token.map(|token| token.to_string());

@@ -137,7 +137,7 @@ async fn take(
     let addresses = Addresses { public, ..Addresses::default() };
     hub.check_addresses(&addresses).await?;
 
-    let registration = Registration { id: id.clone(), name: None, card, addresses };
+    let registration = Registration { id: id.clone(), name: None, card, addresses, delivery: None };
     let actor = who.actor();
     let registered = hub.directory.register(&who.organisation, registration, &by, &actor).await?;
     // These agents send no heartbeats, so they are asked.

@@ -1,6 +1,12 @@
 //! Cards that come ready.
 
-use nuncio_protocol::{card::AgentCard, json};
+use nuncio_protocol::{
+    card::{
+        AgentCard,
+        sign::{Algorithm, KeySet, Signer},
+    },
+    json,
+};
 use nuncio_server::{CardReaders, StreamLimits};
 use nuncio_testkit::wire::Http;
 
@@ -77,5 +83,17 @@ async fn where_there_is_no_card_there_is_none_to_read() {
         assert_eq!(reply.status, 404, "{path}: {}", reply.text());
         let reply = shared(world.stranger("one")).request("GET", path, &[V1], "").await;
         assert_eq!(reply.status, 401, "{path}: {}", reply.text());
+    }
+}
+
+#[tokio::test]
+async fn keys_are_shown_where_they_were_given() {
+    let signer = Signer::generate(Algorithm::Es256).expect("a key");
+    let mut keys = KeySet::default();
+    keys.insert(signer.public_key().clone());
+    let world = World::with(StreamLimits::default(), |endpoint| endpoint.keys(keys.clone())).await;
+    for agent in AGENTS {
+        let reply = world.stranger(agent).request("GET", "/.well-known/jwks.json", &[], "").await;
+        assert_eq!((reply.status, reply.text()), (200, &*json::to_string(&keys)));
     }
 }

@@ -5,6 +5,7 @@ use nuncio_protocol::{
     operation::{ListTasksRequest, Request},
     version::Version,
 };
+use nuncio_server::{Dialects, StreamLimits, dialects::Molecule};
 use nuncio_testkit::wire::{Binding, Refused, Wire};
 
 use super::world::{AGENTS, World, tenant};
@@ -72,4 +73,28 @@ async fn metadata_and_request_must_not_name_two_agents() {
     wire.call(list(Some("one"))).await.expect("they agree");
     let refused = wire.call(list(Some("two"))).await.expect_err("they do not");
     check_refused(&refused, "the metadata says `one`, the request `two`");
+}
+
+/// M-24: the last event is the whole task, for which the same agent is asked once more.
+#[tokio::test]
+async fn a_dialect_that_looks_a_task_up_by_itself_asks_the_same_agent() {
+    let world = World::with(StreamLimits::default(), |endpoint| {
+        endpoint.dialects(Dialects::default().molecule(Molecule { flat: true }))
+    })
+    .await;
+    for agent in AGENTS {
+        let body = r#"{"method":"message/stream","params":{"message":
+            {"role":"user","parts":[{"type":"text","text":"hello"}]}}}"#;
+        let headers = [("a2a-parent-task", "parent-1")];
+        let mut frames = world.ann(agent).frames("POST", "/a2a", &headers, body).await;
+        let mut last = None;
+        while let Some(frame) = frames.next().await {
+            last = Some(frame.data);
+        }
+        let last = last.expect("there are events");
+        assert!(last.contains(r#""content":"hello""#), "{agent}: {last}");
+        let ctx = world.switchboard.last();
+        assert_eq!(ctx.tenant.as_ref().map(Tenant::as_str), Some(agent));
+        assert_eq!(ctx.parent, None);
+    }
 }

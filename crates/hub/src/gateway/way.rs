@@ -1,0 +1,144 @@
+//! How a message gets to an agent, and what comes of it back: the hub calls, or the agent comes.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::stream::{BoxStream, StreamExt as _};
+use nuncio_client::{Agent as Line, Error as ClientError};
+use nuncio_protocol::{
+    error::{Error, ErrorKind},
+    ids::TaskId,
+    operation::{CancelTaskRequest, Request, SendMessageRequest},
+    service::{Answered, CallContext, Event},
+    task::{SendMessageResponse, StreamResponse, Task},
+};
+
+use super::{
+    forward::RESUME,
+    pull::{Desk, Handed},
+};
+
+/// What happens at an agent.
+pub(crate) type Happening = BoxStream<'static, Result<Event, ClientError>>;
+
+/// How an agent is reached.
+#[derive(Debug)]
+pub(crate) enum Way {
+    /// It is called.
+    Called(Line),
+    /// It fetches its work, and may be silent for so long.
+    Fetched(Arc<Desk>, Duration),
+}
+
+/// What the agent has answered with.
+pub(crate) enum Opened {
+    /// Events that go on.
+    Events(Happening),
+    /// All it says for now.
+    Answer(StreamResponse),
+    /// It will fetch it.
+    Laid(Handed),
+}
+
+impl Way {
+    /// Tells whether a message that is sent again under the same key does no harm.
+    pub(crate) fn knows_keys(&self) -> bool {
+        match self {
+            Self::Called(line) => {
+                let extensions = &line.card().capabilities.extensions;
+                extensions.iter().any(|extension| extension.uri == RESUME)
+            }
+            // Nothing is done before it was accepted, and that is written down.
+            Self::Fetched(..) => true,
+        }
+    }
+
+    /// Tells whether the agent streams.
+    pub(crate) fn streams(&self) -> bool {
+        match self {
+            Self::Called(line) => line.card().capabilities.streaming == Some(true),
+            Self::Fetched(..) => true,
+        }
+    }
+
+    /// Sends a message. The agent's first answer is waited for.
+    pub(crate) async fn send(
+        &self,
+        ctx: CallContext,
+        ours: &TaskId,
+        request: SendMessageRequest,
+    ) -> Result<Opened, ClientError> {
+        let line = match self {
+            Self::Fetched(desk, _) => return Ok(Opened::Laid(desk.offer(ours.clone(), request))),
+            Self::Called(line) => line,
+        };
+        if self.streams() {
+            let events = line.stream(ctx, Request::SendStreamingMessage(request)).await?;
+            return Ok(Opened::Events(events.boxed()));
+        }
+        match line.call(ctx, Request::SendMessage(request)).await? {
+            Answered::SendMessage(answer) => {
+                let answer = answer.into_value().map_err(|error| not_a2a(&error.to_string()))?;
+                Ok(Opened::Answer(match answer {
+                    SendMessageResponse::Message(message) => StreamResponse::Message(message),
+                    SendMessageResponse::Task(task) => StreamResponse::Task(task),
+                }))
+            }
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// Follows a task from where it is known.
+    pub(crate) async fn again(
+        &self,
+        ctx: CallContext,
+        ours: &TaskId,
+        known: Option<&Task>,
+        seen: Option<u64>,
+    ) -> Result<Happening, ClientError> {
+        match (self, known) {
+            (Self::Fetched(desk, patience), _) => Ok(desk.expect(ours.clone()).events(*patience)),
+            (Self::Called(line), Some(known)) => {
+                Ok(line.follow(ctx, known, seen, !self.streams()).await?.boxed())
+            }
+            (Self::Called(_), None) => {
+                Err(not_a2a("the stream ended before the agent had named its task"))
+            }
+        }
+    }
+
+    /// Asks for a task to end. `None` if the agent says so later by its events.
+    pub(crate) async fn cancel(
+        &self,
+        ctx: CallContext,
+        ours: &TaskId,
+        theirs: Option<TaskId>,
+    ) -> Result<Option<Task>, ClientError> {
+        let line = match self {
+            Self::Fetched(desk, _) => {
+                return match desk.cancel(ours) {
+                    true => Ok(None),
+                    false => Err(not_a2a("nobody works on it")),
+                };
+            }
+            Self::Called(line) => line,
+        };
+        let Some(id) = theirs else {
+            return Err(not_a2a("the agent has not named its task"));
+        };
+        let request = CancelTaskRequest { tenant: None, id, metadata: None };
+        match line.call(ctx, Request::CancelTask(request)).await? {
+            Answered::Task(task) => {
+                task.into_value().map(Some).map_err(|error| not_a2a(&error.to_string()))
+            }
+            _ => Err(unexpected()),
+        }
+    }
+}
+
+pub(crate) fn not_a2a(cause: &str) -> ClientError {
+    ClientError::Peer(Error::new(ErrorKind::InvalidAgentResponse, cause))
+}
+
+fn unexpected() -> ClientError {
+    not_a2a("the answer is not of its operation")
+}
