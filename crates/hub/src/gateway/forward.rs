@@ -47,8 +47,7 @@ const LAST_LOOK: Duration = Duration::from_secs(15);
 /// When a busy agent may be asked again (MD-32).
 const BUSY_RETRY: Duration = Duration::from_secs(30);
 
-/// Before what a task can end that the agent is not told to end.
-const UNASKED: &str = "the agent had got it";
+/// Why there is nothing to cancel at the agent.
 const UNNAMED: &str = "the agent had named its task; it was hung up on";
 
 /// How long things may take.
@@ -209,7 +208,7 @@ impl Forwarding<'_> {
         let turnstiles = &self.forwarder.turnstiles;
         let admitted = tokio::select! {
             admitted = turnstiles.pass(&self.agent.id, priority) => admitted,
-            () = self.turn.cancelled() => return self.stop_unheard(UNASKED).await,
+            () = self.turn.cancelled() => return self.stop_unheard("the agent was asked").await,
         };
         // Held for as long as the agent works for us.
         let _pass = match admitted {
@@ -243,6 +242,7 @@ impl Forwarding<'_> {
     /// it calls it.
     async fn hand_over(&self, way: &Way) -> Option<Result<Opened, ClientError>> {
         let asked = &self.turn.asked;
+        // Who cannot be followed is to answer before it is done, if our caller does not wait.
         let at_once = !way.streams() && asked.wait != Wait::End;
         let message = self.turn.message.clone();
         let request = outward(message, &self.ours.task, &self.note, asked, at_once);
@@ -266,6 +266,12 @@ impl Forwarding<'_> {
         self.forwarder.patience.cancel / 2
     }
 
+    /// Waits until the work is to end, and the agent has had its time to name it.
+    async fn stays_unnamed(&self) {
+        self.turn.cancelled().await;
+        sleep(self.longest_naming()).await;
+    }
+
     /// Waits until the agent fetches the message, and writes down that it has. `None` if it is
     /// over before.
     async fn wait_for_fetching(
@@ -277,7 +283,7 @@ impl Forwarding<'_> {
         let accepted = tokio::select! {
             accepted = handed.accepted(self.forwarder.patience.fetch) => accepted,
             () = self.turn.cancelled() => {
-                self.stop_unheard(UNASKED).await?;
+                self.stop_unheard("the agent had fetched it").await?;
                 return Ok(None);
             }
         };
@@ -318,7 +324,6 @@ impl Forwarding<'_> {
         let mut pause = FIRST_LOOK;
         let mut is_told = false;
         loop {
-            // Who fetches its work knows it by our name.
             let is_named = self.note.task.is_some() || matches!(way, Way::Fetched(..));
             let event = tokio::select! {
                 biased;
@@ -378,12 +383,6 @@ impl Forwarding<'_> {
                 Err(error) => return self.give_up(error.into()).await,
             };
         }
-    }
-
-    /// Waits until the work is to end, and the agent has had its time to name it.
-    async fn stays_unnamed(&self) {
-        self.turn.cancelled().await;
-        sleep(self.longest_naming()).await;
     }
 
     /// Takes in what the agent says.
@@ -542,10 +541,10 @@ impl Forwarding<'_> {
         way.cancel(self.context(), &self.ours.task, self.note.task()).await
     }
 
-    /// Ends a task that the agent does not know, or has not named: all we can do is hang up.
+    /// Ends a task that the agent has not named: all we can do is hang up.
     async fn stop_unheard(&self, before: &str) -> Result<(), Failure> {
-        let text = format!("canceled before {before}");
-        self.output.status(TaskState::Canceled, Some(Message::agent(text))).await.or_else(heard)
+        let text = Message::agent(format!("canceled before {before}"));
+        self.output.status(TaskState::Canceled, Some(text)).await.or_else(heard)
     }
 
     /// Says that it does not go on, and why: to whoever waits, or in the task.

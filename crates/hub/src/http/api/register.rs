@@ -74,9 +74,9 @@ pub(crate) async fn register(
     };
     let card = Card::parse(register.card.as_str()).map_err(Error::from)?;
     // Whoever fetches its work is at no address.
-    let interface = card.url().filter(|_| register.delivery != Some(Delivery::Pull));
+    let own = card.url().filter(|_| register.delivery != Some(Delivery::Pull));
     let addresses = Addresses {
-        public: register.url.clone().or(interface).map(Into::into),
+        public: register.url.clone().or(own).map(Into::into),
         internal: register.internal_url.clone().map(Into::into),
         card: None,
     };
