@@ -243,7 +243,7 @@ impl Forwarding<'_> {
     async fn hand_over(&self, way: &Way) -> Option<Result<Opened, ClientError>> {
         let asked = &self.turn.asked;
         // Who cannot be followed is to answer before it is done, if our caller does not wait.
-        let at_once = !way.streams() && asked.wait != Wait::End;
+        let at_once = !way.streams() && way.can_be_asked() && asked.wait != Wait::End;
         let message = self.turn.message.clone();
         let request = outward(message, &self.ours.task, &self.note, asked, at_once);
         let sending = way.send(self.context(), &self.ours.task, request);

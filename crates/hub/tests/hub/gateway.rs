@@ -2,6 +2,7 @@
 
 mod agents;
 mod callers;
+mod dialects;
 mod matrix;
 mod operations;
 mod pull;
