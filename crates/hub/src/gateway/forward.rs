@@ -92,6 +92,7 @@ impl TaskAgent for Forwarder {
             is_first: note.task.is_none(),
             note,
             has_spoken: false,
+            may_be_old: false,
             forwarder: self,
             agent,
             caller,
@@ -125,6 +126,8 @@ struct Forwarding<'f> {
     is_first: bool,
     /// Whether our caller has been told anything.
     has_spoken: bool,
+    /// Whether a task that comes next may be as it was before our message.
+    may_be_old: bool,
 }
 
 /// Whether there is more to come.
@@ -225,7 +228,10 @@ impl Forwarding<'_> {
         };
         let events = match opened {
             Err(error) => return self.give_up(error.into()).await,
-            Ok(Opened::Events(events)) => Ok(events),
+            Ok(Opened::Events(events)) => {
+                self.may_be_old = !self.is_first;
+                Ok(events)
+            }
             Ok(Opened::Laid(handed)) => match self.wait_for_fetching(handed).await? {
                 Some(events) => Ok(events),
                 None => return Ok(()),
@@ -390,6 +396,7 @@ impl Forwarding<'_> {
         let is_news = self.learn(&response).map_err(|other| {
             Failure::new(format!("the agent answered for another task, `{other}`"))
         })?;
+        let may_be_old = std::mem::take(&mut self.may_be_old);
         let state = response.state();
         match response {
             StreamResponse::Message(message) => {
@@ -407,6 +414,10 @@ impl Forwarding<'_> {
                 // There is a task, whether or not there is news of it.
                 self.output.accept();
                 self.has_spoken = true;
+                if may_be_old && task.status.state.is_interrupted() {
+                    // As it was before our answer to its question; what follows says more.
+                    return Ok(Step::GoOn);
+                }
                 self.take_task(seq, &task, is_news).await?;
             }
             update => {
