@@ -11,8 +11,10 @@
 mod answer;
 pub(crate) mod card;
 mod forward;
+mod gist;
 mod lines;
 mod note;
+mod observe;
 pub(crate) mod pull;
 pub(crate) mod trace;
 mod translate;
@@ -64,7 +66,7 @@ use self::{
     pull::{Desk, Desks},
     turnstile::Turnstiles,
 };
-use crate::{Directory, agent::Agent};
+use crate::{Directory, Metrics, agent::Agent};
 
 /// How the gateway behaves.
 #[derive(Clone, Debug)]
@@ -124,6 +126,8 @@ pub struct Ground {
     pub guard: Guard,
     /// Signs pair tokens.
     pub minter: Arc<Minter>,
+    /// What happens, counted.
+    pub metrics: Metrics,
 }
 
 /// Carries calls to agents. Cheap to clone.
@@ -136,6 +140,7 @@ struct Inner {
     lines: Arc<Lines>,
     hosted: Arc<Hosted>,
     desks: Arc<Desks>,
+    metrics: Metrics,
     settings: Settings,
 }
 
@@ -177,7 +182,7 @@ impl Gateway {
         store: Arc<dyn Store>,
         engine: impl FnOnce(engine::Builder) -> engine::Builder,
     ) -> Self {
-        let Ground { directory, client, guard, minter } = ground;
+        let Ground { directory, client, guard, minter, metrics } = ground;
         let options = settings.options.clone();
         let lines = Arc::new(Lines::new(directory.clone(), client, guard, minter, options));
         let Settings { in_flight, queue, queue_wait, lost, ceiling, cancel, fetch, .. } = settings;
@@ -187,16 +192,22 @@ impl Gateway {
             turnstiles: Arc::new(Turnstiles::new(in_flight, queue, queue_wait)),
             desks: Arc::clone(&desks),
             patience: Patience { lost, ceiling, cancel, fetch },
+            metrics: metrics.clone(),
         });
         let hosted = Arc::new(Hosted::default());
         let roster = Roster { lines: Arc::clone(&lines), hosted: Arc::clone(&hosted), forwarder };
         let tasks = engine(Tasks::builder(store).agents(Arc::new(roster))).start();
-        Self(Arc::new(Inner { directory, tasks, lines, hosted, desks, settings }))
+        Self(Arc::new(Inner { directory, tasks, lines, hosted, desks, metrics, settings }))
     }
 
     /// Returns the engine.
     pub fn tasks(&self) -> &Tasks {
         &self.0.tasks
+    }
+
+    /// Returns the gateway as callers meet it: what they do is written down.
+    pub(crate) fn observed(&self) -> Arc<dyn A2aService> {
+        Arc::new(observe::Observed::new(self.clone()))
     }
 
     /// Runs these agents itself, in place of those it has run so far.

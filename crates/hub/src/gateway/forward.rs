@@ -13,6 +13,7 @@ use nuncio_protocol::{
     error::{Error, ErrorKind, reason},
     ids::{AgentId, Organisation, TaskId},
     message::Message,
+    operation::Operation,
     service::{CallContext, Caller, Event},
     state::TaskState,
     task::{StreamResponse, Task},
@@ -27,12 +28,16 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{
     lines::Lines,
     note::Note,
+    observe::status,
     pull::{Desks, Handed},
     translate::{Ours, outward},
     turnstile::Turnstiles,
     way::{Happening, Opened, Way, not_a2a},
 };
-use crate::agent::{Agent, Delivery};
+use crate::{
+    agent::{Agent, Delivery},
+    metrics::{A2aRequest, Direction, Metrics, Status},
+};
 
 /// Says on a card that its agent numbers events and knows keys.
 pub(crate) const RESUME: &str = "urn:nuncio:extension:resume:v1";
@@ -70,6 +75,7 @@ pub(crate) struct Forwarder {
     pub(crate) turnstiles: Arc<Turnstiles>,
     pub(crate) desks: Arc<Desks>,
     pub(crate) patience: Patience,
+    pub(crate) metrics: Metrics,
 }
 
 impl TaskAgent for Forwarder {
@@ -254,8 +260,12 @@ impl Forwarding<'_> {
         let request = outward(message, &self.ours.task, &self.note, asked, at_once);
         let sending = way.send(self.context(), &self.ours.task, request);
         tokio::pin!(sending);
+        let begun = Instant::now();
         tokio::select! {
-            opened = &mut sending => return Some(opened),
+            opened = &mut sending => {
+                self.count(way, begun, opened.as_ref().err());
+                return Some(opened);
+            }
             () = self.turn.cancelled() => {}
         }
         // Who answers when all is done is hung up on. All others name the task in a moment, and
@@ -263,7 +273,29 @@ impl Forwarding<'_> {
         if !way.streams() && !at_once {
             return None;
         }
-        timeout(self.longest_naming(), sending).await.ok()
+        let opened = timeout(self.longest_naming(), sending).await.ok()?;
+        self.count(way, begun, opened.as_ref().err());
+        Some(opened)
+    }
+
+    /// Counts a message that was sent.
+    fn count(&self, way: &Way, begun: Instant, error: Option<&ClientError>) {
+        let Way::Called(line) = way else { return };
+        let operation = match way.streams() {
+            true => Operation::SendStreamingMessage,
+            false => Operation::SendMessage,
+        };
+        let status = match error {
+            None => Status::Success,
+            Some(error) => status(&error.clone().into()),
+        };
+        self.forwarder.metrics.a2a_request(&A2aRequest {
+            direction: Direction::Sent,
+            operation: Some(operation),
+            form: line.interface().map(|interface| interface.form),
+            status,
+            duration: begun.elapsed(),
+        });
     }
 
     /// Returns how long an agent may take to name a task that is to end: then there is still

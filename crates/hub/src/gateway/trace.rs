@@ -6,6 +6,19 @@ use nuncio_protocol::service::TraceContext;
 /// More than the specification makes anybody keep.
 const LONGEST_STATE: usize = 512;
 
+/// Begins a trace that nobody has asked to be kept.
+pub(crate) fn root() -> TraceContext {
+    let mut bytes = [0; 24];
+    // Without randomness there is nothing to tell traces apart by, and nothing else is lost.
+    let _ = aws_lc_rs::rand::fill(&mut bytes);
+    // An id of zeros is none.
+    bytes[0] |= 1;
+    bytes[16] |= 1;
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let parent = format!("00-{}-{}-00", hex(&bytes[..16]), hex(&bytes[16..]));
+    TraceContext { parent, state: String::new() }
+}
+
 /// Reads the headers of a request. Those that are not as they must be count as none.
 pub(crate) fn from_headers(headers: &HeaderMap) -> Option<TraceContext> {
     let only = |name: &str| {
@@ -33,4 +46,49 @@ pub(crate) fn trace_id(context: &TraceContext) -> Option<&str> {
     let is_well = is_hex(version, 2) && is_hex(trace, 32) && is_hex(span, 16) && is_hex(flags, 2);
     let is_known = version == "00" && parts.next().is_some();
     (is_well && version != "ff" && !is_known && is_set(trace) && is_set(span)).then_some(trace)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    const ID: &str = "0af7651916cd43dd8448eb211c80319c";
+
+    #[track_caller]
+    fn check(parents: &[&'static str], expected: Option<&str>) {
+        let mut headers = HeaderMap::new();
+        for parent in parents {
+            headers.append("traceparent", HeaderValue::from_static(parent));
+        }
+        let context = from_headers(&headers);
+        assert_eq!(context.as_ref().and_then(trace_id), expected, "{parents:?}");
+    }
+
+    #[test]
+    fn only_what_the_specification_allows_is_read() {
+        check(&["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"], Some(ID));
+        check(&["cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more"], Some(ID));
+        let one = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        check(&[one, one], None);
+        for parent in [
+            "",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+            "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+        ] {
+            check(&[parent], None);
+        }
+    }
+
+    #[test]
+    fn a_new_trace_is_one_that_everybody_reads() {
+        let (one, other) = (root(), root());
+        assert!(trace_id(&one).is_some());
+        assert_ne!(one, other);
+    }
 }

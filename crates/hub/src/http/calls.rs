@@ -19,7 +19,6 @@ use nuncio_protocol::{
     card::sign::Signer,
     ids::{AgentId, Tenant},
     operation::Operation,
-    service::A2aService,
 };
 use nuncio_server::{Capacity, CardReaders, Endpoint, StreamLimits, Tenants};
 
@@ -67,8 +66,7 @@ impl Endpoints {
         let mut streams = StreamLimits::default();
         streams.open_per_caller = settings.limits.streams;
         let capacity = Capacity::new(settings.calls, streams, drain);
-        let service: Arc<dyn A2aService> = Arc::new(gateway.clone());
-        let shared = Endpoint::builder("hub", service, capacity.clone())
+        let shared = Endpoint::builder("hub", gateway.observed(), capacity.clone())
             .tenants(Tenants::Named)
             .body_limits(settings.call_bodies)
             .build();
@@ -112,7 +110,7 @@ impl Endpoints {
         let card = through(agent, &frame)?;
         let tenant = Tenant::parse(agent.name.as_str())
             .map_err(|error| nuncio_server::Error::Settings(error.to_string()))?;
-        let service: Arc<dyn A2aService> = Arc::new(self.gateway.clone());
+        let service = self.gateway.observed();
         Endpoint::builder(agent.name.as_str(), service, self.capacity.clone())
             .url(format!("{}/agents/{}", settings.public_url, agent.name))
             .card(card, agent.updated)

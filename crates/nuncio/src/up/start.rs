@@ -10,7 +10,7 @@ use nuncio::{
 };
 use nuncio_auth::{Gatekeeper, JwtIssuer, rules};
 use nuncio_hub::{
-    Directory, Hub, Login,
+    Directory, Hub, Login, Metrics,
     directory::{self, Liveness},
     gateway::{self, Gateway},
     hub::{Facades, Parts, Settings},
@@ -128,6 +128,7 @@ async fn assemble(
     settings.limits.strangers = limits.unauthenticated_calls_per_minute.get();
     settings.limits.streams = usize::try_from(limits.streams_per_caller.get())?;
     let mut parts = Parts::new(directory, gatekeeper, guard, minter, settings);
+    parts.metrics = Metrics::with_agents(configuration.telemetry.agents);
     parts.gateway = Some(gateway(configuration, data, kept, &parts)?);
     Ok(Hub::new(parts))
 }
