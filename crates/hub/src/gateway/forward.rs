@@ -98,6 +98,7 @@ impl TaskAgent for Forwarder {
             is_first: note.task.is_none(),
             note,
             has_spoken: false,
+            may_be_old: false,
             forwarder: self,
             agent,
             caller,
@@ -131,6 +132,8 @@ struct Forwarding<'f> {
     is_first: bool,
     /// Whether our caller has been told anything.
     has_spoken: bool,
+    /// Whether a task that comes next may be as it was before our message.
+    may_be_old: bool,
 }
 
 /// Whether there is more to come.
@@ -231,7 +234,10 @@ impl Forwarding<'_> {
         };
         let events = match opened {
             Err(error) => return self.give_up(error.into()).await,
-            Ok(Opened::Events(events)) => Ok(events),
+            Ok(Opened::Events(events)) => {
+                self.may_be_old = !self.is_first;
+                Ok(events)
+            }
             Ok(Opened::Laid(handed)) => match self.wait_for_fetching(handed).await? {
                 Some(events) => Ok(events),
                 None => return Ok(()),
@@ -249,7 +255,7 @@ impl Forwarding<'_> {
     async fn hand_over(&self, way: &Way) -> Option<Result<Opened, ClientError>> {
         let asked = &self.turn.asked;
         // Who cannot be followed is to answer before it is done, if our caller does not wait.
-        let at_once = !way.streams() && asked.wait != Wait::End;
+        let at_once = !way.streams() && way.can_be_asked() && asked.wait != Wait::End;
         let message = self.turn.message.clone();
         let request = outward(message, &self.ours.task, &self.note, asked, at_once);
         let sending = way.send(self.context(), &self.ours.task, request);
@@ -422,6 +428,7 @@ impl Forwarding<'_> {
         let is_news = self.learn(&response).map_err(|other| {
             Failure::new(format!("the agent answered for another task, `{other}`"))
         })?;
+        let may_be_old = std::mem::take(&mut self.may_be_old);
         let state = response.state();
         match response {
             StreamResponse::Message(message) => {
@@ -439,6 +446,10 @@ impl Forwarding<'_> {
                 // There is a task, whether or not there is news of it.
                 self.output.accept();
                 self.has_spoken = true;
+                if may_be_old && task.status.state.is_interrupted() {
+                    // As it was before our answer to its question; what follows says more.
+                    return Ok(Step::GoOn);
+                }
                 self.take_task(seq, &task, is_news).await?;
             }
             update => {

@@ -7,7 +7,7 @@ use nuncio_client::{Agent as Line, Error as ClientError};
 use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::TaskId,
-    operation::{CancelTaskRequest, Request, SendMessageRequest},
+    operation::{CancelTaskRequest, Operation, Request, SendMessageRequest},
     service::{Answered, CallContext, Event},
     task::{SendMessageResponse, StreamResponse, Task},
 };
@@ -55,8 +55,19 @@ impl Way {
     /// Tells whether the agent streams.
     pub(crate) fn streams(&self) -> bool {
         match self {
-            Self::Called(line) => line.card().capabilities.streaming == Some(true),
+            Self::Called(line) => {
+                line.card().capabilities.streaming == Some(true)
+                    && can_say(line, Operation::SendStreamingMessage)
+            }
             Self::Fetched(..) => true,
+        }
+    }
+
+    /// Tells whether the agent can be asked how a task is.
+    pub(crate) fn can_be_asked(&self) -> bool {
+        match self {
+            Self::Called(line) => can_say(line, Operation::GetTask),
+            Self::Fetched(..) => false,
         }
     }
 
@@ -133,6 +144,12 @@ impl Way {
             _ => Err(unexpected()),
         }
     }
+}
+
+/// Tells whether what an agent speaks has a word for an operation.
+fn can_say(line: &Line, operation: Operation) -> bool {
+    let form = line.interface().and_then(|interface| interface.form.json_rpc(""));
+    form.is_none_or(|form| form.methods().iter().any(|(known, _)| *known == operation))
 }
 
 pub(crate) fn not_a2a(cause: &str) -> ClientError {

@@ -2,7 +2,9 @@
 
 mod agents;
 mod callers;
+mod dialects;
 mod matrix;
 mod operations;
+mod pull;
 mod stage;
 mod world;

@@ -333,6 +333,47 @@ fn a_request_is_part_of_the_trace_that_it_came_with() {
     assert!(has(b"GET /version"), "the route");
 }
 
+#[test]
+fn the_hub_carries_calls_to_an_agent_by_its_name() {
+    let owner = Owner::new(&[]);
+    let (_agent, url) = serve(&["--name", "echo", "--in-memory"]);
+    owner.did(&["agents", "add", &url]);
+    let sent = owner.did(&["send", "-a", "echo", "hello"]);
+    assert!(sent.contains("State: COMPLETED\nText: hello\n"), "{sent}");
+    let card = owner.did(&["card", "get", "echo", "-o", "json"]);
+    assert!(card.contains("/agents/echo"), "{card}");
+    let unknown = owner.run(&["send", "-a", "nobody", "hello"]);
+    assert_ne!(unknown.code, 0);
+}
+
+#[test]
+fn the_hub_runs_programs_of_its_file_as_agents() {
+    let user = User::new();
+    let file = user.home().join("hub.yaml");
+    let text = "agents:\n  - {name: upper, kind: command, command: [tr, a-z, A-Z]}\n";
+    std::fs::write(&file, text).unwrap();
+    let hub = start(&user, &["--config", file.to_str().unwrap()]);
+    let owner = Owner { user, hub };
+    let sent = owner.did(&["send", "-a", "upper", "shout"]);
+    assert!(sent.contains("Text: SHOUT\n"), "{sent}");
+}
+
+#[test]
+fn a_program_joins_from_where_nobody_can_reach_it() {
+    let owner = Owner::new(&[]);
+    let words = ["connect", "laptop", "--", "sh", "-c", "echo heard $(cat)"];
+    let mut command = owner.user.command(&words);
+    let connected = Program::start_until(&mut command, "connected as ");
+    let sent = owner.did(&["send", "-a", "laptop", "hello"]);
+    assert!(sent.contains("Text: heard hello\n"), "{sent}");
+    // It comes back as who it was, with the token that it was given.
+    drop(connected);
+    let mut command = owner.user.command(&words);
+    let _connected = Program::start_until(&mut command, "connected as ");
+    let sent = owner.did(&["send", "-a", "laptop", "again"]);
+    assert!(sent.contains("Text: heard again\n"), "{sent}");
+}
+
 /// A value of a field in what was printed.
 fn field<'a>(text: &'a str, label: &str) -> &'a str {
     let label = format!("{label}: ");

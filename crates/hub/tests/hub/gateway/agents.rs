@@ -46,7 +46,6 @@ pub(crate) enum Skilled {
 /// An agent on a port, for as long as this is held.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
-    pub(crate) tasks: Tasks,
     entrance: Entrance,
     serving: JoinHandle<()>,
 }
@@ -73,7 +72,7 @@ impl Served {
         let name = Name::parse("script").expect("a name");
         let tasks = Tasks::builder(Arc::new(MemoryStore::default()));
         let tasks = tasks.agent(name.clone(), agent).start();
-        let local = LocalAgent::new(tasks.clone(), name, &card).expect("a name");
+        let local = LocalAgent::new(tasks, name, &card).expect("a name");
         let drain = Drain::new();
         let capacity = Capacity::new(4_096, StreamLimits::default(), drain.clone());
         let dialects = if is_older(form) { Dialects::default() } else { Dialects::none() };
@@ -95,7 +94,7 @@ impl Served {
                 () = capacity.watch() => {}
             }
         });
-        Self { address, tasks, entrance, serving }
+        Self { address, entrance, serving }
     }
 
     pub(crate) fn url(&self) -> String {

@@ -43,7 +43,6 @@ async fn play(agents: &[(WireForm, Skilled)], callers: &[WireForm]) -> Table {
             let http = Http::new(world.address).below(&format!("/agents/{agent}"));
             let cell = Cell {
                 name: format!("{row}-{column}"),
-                agent: agent.clone(),
                 served: Arc::clone(&served),
                 stage: stage.clone(),
                 ann: world.remote(&ann, &agent, *caller),

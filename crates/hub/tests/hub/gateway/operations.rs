@@ -36,7 +36,6 @@ use super::{
 pub(crate) struct Cell {
     /// No other cell is called so.
     pub(crate) name: String,
-    pub(crate) agent: String,
     pub(crate) served: Arc<Served>,
     pub(crate) stage: Stage,
     pub(crate) ann: Remote,

@@ -7,7 +7,7 @@ use std::{
 
 use nuncio_protocol::{
     ids::ArtifactId,
-    message::{Message, Part},
+    message::{Content, Message, Part},
     task::Artifact,
 };
 use nuncio_server::{Agent, Chunk, Conduct, Failure, Output, Turn};
@@ -99,7 +99,7 @@ pub(crate) struct Script(pub(crate) Stage);
 
 impl Agent for Script {
     async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
-        let text = turn.message.text();
+        let text = told(&turn.message);
         let mut words = text.splitn(3, ':');
         let (verb, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let rest = words.next().unwrap_or_default();
@@ -139,6 +139,15 @@ impl Agent for Script {
     fn conduct(&self) -> Conduct {
         Conduct { replies: true, ..Conduct::default() }
     }
+}
+
+/// Returns what a message says, in its text or in the member `text` of its data.
+fn told(message: &Message) -> String {
+    let data = message.parts.iter().find_map(|part| match &part.content {
+        Content::Data(data) => data.as_object()?.get("text")?.as_text(),
+        _ => None,
+    });
+    data.unwrap_or_else(|| message.text())
 }
 
 async fn piece(output: &Output, index: u32, last: bool) -> Result<(), Failure> {

@@ -22,7 +22,6 @@ use serde_json::{Value, json};
 /// A hub that is up for as long as this is held.
 pub(crate) struct World {
     pub(crate) hub: Hub,
-    pub(crate) gateway: Gateway,
     pub(crate) address: SocketAddr,
     pub(crate) administrator: Http,
 }
@@ -52,12 +51,12 @@ impl World {
         let push = Push::new(Client::new(webhook_guard()), SealingKey::generate());
         let store = Arc::new(MemoryStore::default());
         let gateway = Gateway::start(parts.ground(), settings, store, |engine| engine.push(push));
-        parts.gateway = Some(gateway.clone());
+        parts.gateway = Some(gateway);
         let hub = Hub::new(parts);
         tokio::spawn(nuncio_hub::serve(hub.clone(), listener));
         let key = key(&hub, "root", &[ADMIN]).await;
         let administrator = Http::new(address).with("authorization", &format!("Bearer {key}"));
-        Self { hub, gateway, address, administrator }
+        Self { hub, address, administrator }
     }
 
     /// Makes a key for a person.
