@@ -2,6 +2,8 @@
 
 mod agents;
 mod callers;
+mod cutter;
+mod delivery;
 mod dialects;
 mod matrix;
 mod operations;

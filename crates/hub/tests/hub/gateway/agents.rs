@@ -3,6 +3,7 @@
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use axum::{
@@ -47,6 +48,7 @@ pub(crate) enum Skilled {
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     entrance: Entrance,
+    drain: Drain,
     serving: JoinHandle<()>,
 }
 
@@ -65,10 +67,34 @@ impl Served {
 
     /// Serves an agent in one form.
     pub(crate) async fn start(form: WireForm, skilled: Skilled, agent: impl Agent) -> Self {
-        let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
-        let listener = Listener::bind(nowhere).await.expect("there is a free port");
+        Self::at(SocketAddr::from(([127, 0, 0, 1], 0)), form, skilled, agent).await
+    }
+
+    /// Serves an agent whose card leads elsewhere.
+    pub(crate) async fn behind(
+        front: SocketAddr,
+        form: WireForm,
+        skilled: Skilled,
+        agent: impl Agent,
+    ) -> Self {
+        let listener = listener(SocketAddr::from(([127, 0, 0, 1], 0))).await;
+        Self::on(listener, card(front, form, skilled), form, agent)
+    }
+
+    /// Serves an agent at an address.
+    pub(crate) async fn at(
+        address: SocketAddr,
+        form: WireForm,
+        skilled: Skilled,
+        agent: impl Agent,
+    ) -> Self {
+        let listener = listener(address).await;
+        let card = card(listener.local_addr(), form, skilled);
+        Self::on(listener, card, form, agent)
+    }
+
+    fn on(listener: Listener, card: AgentCard, form: WireForm, agent: impl Agent) -> Self {
         let address = listener.local_addr();
-        let card = card(address, form, skilled);
         let name = Name::parse("script").expect("a name");
         let tasks = Tasks::builder(Arc::new(MemoryStore::default()));
         let tasks = tasks.agent(name.clone(), agent).start();
@@ -88,13 +114,21 @@ impl Served {
         let router = Router::new()
             .fallback_service(endpoint)
             .layer(from_fn_with_state(entrance.clone(), let_in));
+        let served = drain.clone();
         let serving = tokio::spawn(async move {
             tokio::select! {
-                () = listener.serve(TowerToHyperService::new(router), drain) => {}
+                () = listener.serve(TowerToHyperService::new(router), served) => {}
                 () = capacity.watch() => {}
             }
         });
-        Self { address, entrance, serving }
+        Self { address, entrance, drain, serving }
+    }
+
+    /// Stops at once, and returns where it was.
+    pub(crate) async fn stop(&mut self) -> SocketAddr {
+        self.drain.begin(Duration::ZERO);
+        (&mut self.serving).await.expect("it stops");
+        self.address
     }
 
     pub(crate) fn url(&self) -> String {
@@ -111,6 +145,10 @@ impl Drop for Served {
     fn drop(&mut self) {
         self.serving.abort();
     }
+}
+
+async fn listener(address: SocketAddr) -> Listener {
+    Listener::bind(address).await.expect("the port is free")
 }
 
 fn card(address: SocketAddr, form: WireForm, skilled: Skilled) -> AgentCard {
