@@ -19,12 +19,13 @@ use crate::{
 };
 
 /// Show and answer what waits for a person.
-///
-///     nuncio inbox                                    what waits
-///     nuncio inbox approve ID
-///     nuncio inbox deny ID --reason "too expensive" --cancel
-///     nuncio inbox answer ID "the blue one"
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nuncio inbox                                    what waits
+  nuncio inbox approve ID
+  nuncio inbox deny ID --reason 'too expensive' --cancel
+  nuncio inbox answer ID 'the blue one'")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,

@@ -19,12 +19,13 @@ use crate::{
 };
 
 /// Show, follow and cancel the tasks that go through a hub.
-///
-///     nuncio tasks                                    the newest, of all agents
-///     nuncio tasks --agent writer --state working,input-required
-///     nuncio tasks watch ID                           what happens to one, live
-///     nuncio tasks cancel ID                          with every call made because of it
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nuncio tasks                                    the newest, of all agents
+  nuncio tasks --agent writer --state working,input-required
+  nuncio tasks watch ID                           what happens to one, live
+  nuncio tasks cancel ID                          with every call made because of it")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -138,10 +139,9 @@ impl Between {
     }
 }
 
+/// The task itself. Apart from its row: what is flattened cannot be kept as text.
 #[derive(Deserialize)]
 struct Whole {
-    #[serde(flatten)]
-    row: Row,
     task: json::Raw,
 }
 
@@ -182,7 +182,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             if output.is_json() {
                 return write_json(&mut output, &bytes);
             }
-            show_one(&parse(&bytes)?, history, &mut output)
+            show_one(&parse(&bytes)?, &parse(&bytes)?, history, &mut output)
         }
         Command::Cancel { task } => {
             let path = format!("{}/cancel", path(&task));
@@ -269,9 +269,13 @@ async fn list(hub: &Hub, list: &List, output: &mut Output) -> Result<(), Failure
     Ok(())
 }
 
-fn show_one(whole: &Whole, history: bool, output: &mut Output) -> Result<(), Failure> {
-    let Whole { row, task } = whole;
-    let task: Task = json::from_str(task.as_str())
+fn show_one(
+    row: &Row,
+    whole: &Whole,
+    history: bool,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let task: Task = json::from_str(whole.task.as_str())
         .map_err(|error| Failure::internal(format!("the hub's answer is no task: {error}")))?;
     output.field("Agent", row.between.agent())?;
     output.field("Caller", row.between.caller())?;
