@@ -284,6 +284,13 @@ impl Inner {
         Ok((agent, call))
     }
 
+    /// Returns what an agent is called.
+    fn called(&self, id: &str) -> String {
+        let state = self.directory.state();
+        let agent = AgentId::parse(id).ok().and_then(|id| state.agent(&id).cloned());
+        agent.map_or_else(|| id.to_owned(), |agent| agent.name.as_str().to_owned())
+    }
+
     fn organisation(&self, ctx: &CallContext) -> Result<Organisation, Error> {
         match &ctx.organisation {
             None => Ok(self.settings.organisation.clone()),
@@ -380,7 +387,9 @@ impl Inner {
         };
         let (agent, mut call) = self.judge(ctx, Some(operation), &skills)?;
         call.note = self.first_note(&agent, &call.place, (operation, request)).await?;
-        call.parent = tree::parent(&self.tasks, ctx, &call.place, self.settings.depth).await?;
+        let called = |id: &str| self.called(id);
+        let limit = (self.settings.depth, called);
+        call.parent = tree::parent(&self.tasks, ctx, &call.place, limit).await?;
         Ok((agent, call))
     }
 }

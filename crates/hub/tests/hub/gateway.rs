@@ -8,5 +8,7 @@ mod dialects;
 mod matrix;
 mod operations;
 mod pull;
+mod relay;
 mod stage;
+mod tree;
 mod world;

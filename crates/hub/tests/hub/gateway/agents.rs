@@ -33,6 +33,9 @@ use super::stage::{Script, Stage};
 /// Says on a card that its agent numbers events and knows keys.
 pub(crate) const RESUME: &str = "urn:nuncio:extension:resume:v1";
 
+/// Names the task because of which an agent is called.
+pub(crate) const PARENT: &str = "a2a-parent-task";
+
 /// What an agent can do beside answering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Skilled {
@@ -57,43 +60,58 @@ pub(crate) struct Served {
 struct Entrance {
     form: WireForm,
     strays: Arc<Mutex<Vec<String>>>,
+    stage: Stage,
+}
+
+impl Entrance {
+    fn new(form: WireForm, stage: &Stage) -> Self {
+        Self { form, strays: Arc::default(), stage: stage.clone() }
+    }
 }
 
 impl Served {
     /// Serves scripts in one form.
     pub(crate) async fn script(form: WireForm, skilled: Skilled, stage: &Stage) -> Self {
-        Self::start(form, skilled, Script(stage.clone())).await
+        Self::start(form, skilled, stage, Script(stage.clone())).await
     }
 
     /// Serves an agent in one form.
-    pub(crate) async fn start(form: WireForm, skilled: Skilled, agent: impl Agent) -> Self {
-        Self::at(SocketAddr::from(([127, 0, 0, 1], 0)), form, skilled, agent).await
+    pub(crate) async fn start(
+        form: WireForm,
+        skilled: Skilled,
+        stage: &Stage,
+        agent: impl Agent,
+    ) -> Self {
+        let listener = listener(SocketAddr::from(([127, 0, 0, 1], 0))).await;
+        let card = card(listener.local_addr(), form, skilled);
+        Self::on(listener, card, Entrance::new(form, stage), agent)
     }
 
-    /// Serves an agent whose card leads elsewhere.
+    /// Serves scripts, by a card that leads elsewhere.
     pub(crate) async fn behind(
         front: SocketAddr,
         form: WireForm,
         skilled: Skilled,
-        agent: impl Agent,
+        stage: &Stage,
     ) -> Self {
         let listener = listener(SocketAddr::from(([127, 0, 0, 1], 0))).await;
-        Self::on(listener, card(front, form, skilled), form, agent)
+        let entrance = Entrance::new(form, stage);
+        Self::on(listener, card(front, form, skilled), entrance, Script(stage.clone()))
     }
 
-    /// Serves an agent at an address.
+    /// Serves scripts at an address.
     pub(crate) async fn at(
         address: SocketAddr,
         form: WireForm,
         skilled: Skilled,
-        agent: impl Agent,
+        stage: &Stage,
     ) -> Self {
-        let listener = listener(address).await;
-        let card = card(listener.local_addr(), form, skilled);
-        Self::on(listener, card, form, agent)
+        let card = card(address, form, skilled);
+        let entrance = Entrance::new(form, stage);
+        Self::on(listener(address).await, card, entrance, Script(stage.clone()))
     }
 
-    fn on(listener: Listener, card: AgentCard, form: WireForm, agent: impl Agent) -> Self {
+    fn on(listener: Listener, card: AgentCard, entrance: Entrance, agent: impl Agent) -> Self {
         let address = listener.local_addr();
         let name = Name::parse("script").expect("a name");
         let tasks = Tasks::builder(Arc::new(MemoryStore::default()));
@@ -101,7 +119,7 @@ impl Served {
         let local = LocalAgent::new(tasks, name, &card).expect("a name");
         let drain = Drain::new();
         let capacity = Capacity::new(4_096, StreamLimits::default(), drain.clone());
-        let dialects = if is_older(form) { Dialects::default() } else { Dialects::none() };
+        let dialects = if is_older(entrance.form) { Dialects::default() } else { Dialects::none() };
         let endpoint = Endpoint::builder("script", Arc::new(local), capacity.clone())
             .url(format!("http://{address}"))
             .card(card, Timestamp::now())
@@ -110,7 +128,6 @@ impl Served {
             .gatekeeper(Gatekeeper::open())
             .build()
             .expect("a card that can be shown");
-        let entrance = Entrance { form, strays: Arc::default() };
         let router = Router::new()
             .fallback_service(endpoint)
             .layer(from_fn_with_state(entrance.clone(), let_in));
@@ -187,6 +204,9 @@ pub(crate) fn is_older(form: WireForm) -> bool {
 
 async fn let_in(State(entrance): State<Entrance>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
+    if let Some(Ok(parent)) = request.headers().get(PARENT).map(http::HeaderValue::to_str) {
+        entrance.stage.hear_of(parent);
+    }
     if path.starts_with("/.well-known/") || form_of(&request) == entrance.form {
         return next.run(request).await;
     }

@@ -12,7 +12,7 @@ use super::{
     agents::{Served, Skilled},
     callers::{FORMS, keyed, message, patiently},
     cutter::{Cutter, Fault},
-    stage::{Script, Stage},
+    stage::Stage,
     world::World,
 };
 
@@ -30,8 +30,7 @@ impl Scene {
         let world = World::start().await;
         let stage = Stage::default();
         let mut cutter = Cutter::new(faults.iter().copied()).await;
-        let script = Script(stage.clone());
-        let served = Served::behind(cutter.address, form, skilled, script).await;
+        let served = Served::behind(cutter.address, form, skilled, &stage).await;
         cutter.lead_to(served.address);
         world.add("script", &served.url()).await;
         let ann = world.key("ann").await;
@@ -111,8 +110,7 @@ async fn t12_an_agent_that_is_not_there_gets_the_message_once_it_is() {
     let address = served.stop().await;
     let error = insist(&ann, "key", &message("once:x")).await.expect_err("nobody is there");
     assert!(error.peer().is_some_and(|error| error.message().contains("connect")), "{error}");
-    let script = Script(stage.clone());
-    let _served = Served::at(address, WireForm::V1, Skilled::Streams, script).await;
+    let _served = Served::at(address, WireForm::V1, Skilled::Streams, &stage).await;
     let task = insist(&ann, "key", &message("once:x")).await.expect("it is there");
     assert_eq!((task.status.state, stage.begun("x")), (TaskState::Completed, 1));
 }
