@@ -38,7 +38,6 @@ use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::{AgentId, Organisation},
     json::{Object, Shared},
-    message::Message,
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -51,7 +50,7 @@ use nuncio_protocol::{
 };
 use nuncio_server::dialects::SKILL_ID;
 use nuncio_tasks::{
-    agent::{Agents, Asked, Employed},
+    agent::{Agents, Asked, Employed, Wait},
     engine::{self, Call, Sent, Tasks},
     scope::{Name, Place, caller_name},
     store::Store,
@@ -62,7 +61,7 @@ pub(crate) use self::answer::Word;
 use self::{
     forward::{Forwarder, Patience},
     lines::Lines,
-    note::Note,
+    note::{Note, Wishes},
     pull::{Desk, Desks},
     turnstile::Turnstiles,
 };
@@ -285,6 +284,13 @@ impl Inner {
         Ok((agent, call))
     }
 
+    /// Returns what an agent is called.
+    fn called(&self, id: &str) -> String {
+        let state = self.directory.state();
+        let agent = AgentId::parse(id).ok().and_then(|id| state.agent(&id).cloned());
+        agent.map_or_else(|| id.to_owned(), |agent| agent.name.as_str().to_owned())
+    }
+
     fn organisation(&self, ctx: &CallContext) -> Result<Organisation, Error> {
         match &ctx.organisation {
             None => Ok(self.settings.organisation.clone()),
@@ -309,15 +315,39 @@ impl Inner {
         line.get_extended_card(ctx, GetExtendedAgentCardRequest { tenant: None }).await
     }
 
-    /// Returns what to begin a task with in a conversation that the agent knows already, by a
-    /// name of its own.
-    async fn note_in(&self, place: &Place, message: &Message) -> Result<Option<Bytes>, Error> {
-        let (Some(context), None) = (&message.context_id, &message.task_id) else {
+    /// Returns what to begin a task with: how the message was sent, and the agent's own name of
+    /// the conversation, if it knows that already.
+    async fn first_note(
+        &self,
+        agent: &Agent,
+        place: &Place,
+        (operation, request): (Operation, &SendMessageRequest),
+    ) -> Result<Option<Bytes>, Error> {
+        let SendMessageRequest { message, configuration, metadata, .. } = request;
+        if message.task_id.is_some() {
             return Ok(None);
+        }
+        let modes = configuration.as_ref().map(|wishes| wishes.accepted_output_modes.clone());
+        let waits = operation == Operation::SendMessage && !request.returns_immediately();
+        let asked = Asked {
+            wait: if waits { Wait::End } else { Wait::Events },
+            context_is_given: message.context_id.is_some(),
+            metadata: metadata.clone(),
+            output_modes: modes.unwrap_or_default(),
+            ..Asked::default()
         };
-        let note = self.tasks.note_in(place, context).await?;
-        let context = Note::read(note.as_ref()).context;
-        Ok(context.map(|context| Note { context: Some(context), ..Note::default() }.write()))
+        let card = agent.card.as_ref();
+        let streams = card.is_some_and(|card| card.card().capabilities.streaming == Some(true));
+        let known = match &message.context_id {
+            Some(context) => self.tasks.note_in(place, context).await?,
+            None => None,
+        };
+        let note = Note {
+            context: Note::read(known.as_ref()).context,
+            wishes: Wishes::new(message, &asked, streams),
+            ..Note::default()
+        };
+        Ok((note != Note::default()).then(|| note.write()))
     }
 
     /// Cuts a stream when its reader may no longer see it.
@@ -356,8 +386,10 @@ impl Inner {
             (one, other) => vec![one.or(other)],
         };
         let (agent, mut call) = self.judge(ctx, Some(operation), &skills)?;
-        call.note = self.note_in(&call.place, &request.message).await?;
-        call.parent = tree::parent(&self.tasks, ctx, &call.place, self.settings.depth).await?;
+        call.note = self.first_note(&agent, &call.place, (operation, request)).await?;
+        let called = |id: &str| self.called(id);
+        let limit = (self.settings.depth, called);
+        call.parent = tree::parent(&self.tasks, ctx, &call.place, limit).await?;
         Ok((agent, call))
     }
 }

@@ -8,6 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use http::StatusCode;
 use nuncio_client::Error as ClientError;
 use nuncio_protocol::{
     error::{Error, ErrorKind, reason},
@@ -27,7 +28,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     lines::Lines,
-    note::Note,
+    note::{Note, Wishes},
     observe::status,
     pull::{Desks, Handed},
     translate::{Ours, outward},
@@ -177,10 +178,11 @@ impl Forwarding<'_> {
             Err(error) => return self.give_up(error).await,
         };
         let is_known = self.note.task.is_some() || self.note.accepted.is_some();
+        let may_repeat = self.is_unheard() && way.knows_keys() && self.recalls();
         match self.turn.cause {
             Cause::Message => self.pass_on(&way).await,
-            Cause::Interrupted if self.is_unheard() && way.knows_keys() => self.pass_on(&way).await,
-            Cause::Interrupted if self.is_unheard() => {
+            Cause::Interrupted if may_repeat => self.pass_on(&way).await,
+            Cause::Interrupted if !is_known => {
                 let text = "INTERRUPTED: the hub stopped while it handed the message over, and \
                             nobody knows whether the agent got it; send it again if that does \
                             no harm";
@@ -196,11 +198,37 @@ impl Forwarding<'_> {
 
     /// Tells whether the agent may not have got the message.
     fn is_unheard(&self) -> bool {
-        let message = self.turn.message.message_id.as_str();
-        match &self.note.accepted {
-            Some(accepted) => accepted != message,
-            None => self.note.task.is_none(),
+        self.note.accepted.as_deref() != Some(self.turn.message.message_id.as_str())
+    }
+
+    /// Learns from the note how the message was sent, if nobody has just sent it. Tells whether
+    /// that is known.
+    fn recalls(&mut self) -> bool {
+        let (Some(wishes), Cause::Interrupted) = (&self.note.wishes, self.turn.cause) else {
+            return true;
+        };
+        match wishes.restore(&self.turn.message, self.turn.asked.clone()) {
+            Some(asked) => {
+                self.turn.asked = asked;
+                true
+            }
+            None => false,
         }
+    }
+
+    /// Writes down how a message was sent that goes to a task which is there, for whoever may
+    /// have to send it again.
+    async fn keep_wishes(&mut self, way: &Way) -> Result<(), Failure> {
+        if self.is_first || self.turn.cause != Cause::Message || !way.knows_keys() {
+            return Ok(());
+        }
+        let wishes = Wishes::new(&self.turn.message, &self.turn.asked, way.streams());
+        if wishes != self.note.wishes {
+            self.note.wishes = wishes;
+            self.output.note(self.note.write()).or_else(heard)?;
+            self.output.flush().await.or_else(heard)?;
+        }
+        Ok(())
     }
 
     async fn way(&self) -> Result<Way, Error> {
@@ -229,11 +257,14 @@ impl Forwarding<'_> {
                 return self.give_up(error).await;
             }
         };
+        self.keep_wishes(way).await?;
         let Some(opened) = self.hand_over(way).await else {
             return self.stop_unheard(UNNAMED).await;
         };
         let events = match opened {
-            Err(error) => return self.give_up(error.into()).await,
+            // The task says whether the message has got there.
+            Err(error) if self.note.task.is_some() && !is_undone(&error) => self.again(way).await,
+            Err(error) => return self.give_up_sending(error).await,
             Ok(Opened::Events(events)) => {
                 self.may_be_old = !self.is_first;
                 Ok(events)
@@ -512,7 +543,11 @@ impl Forwarding<'_> {
             StreamResponse::ArtifactUpdate(update) => (&update.task_id, Some(&update.context_id)),
             StreamResponse::Message(_) => return Ok(false),
         };
-        let mut is_news = false;
+        let mut is_news = self.is_unheard();
+        if is_news {
+            self.note.accepted = Some(self.turn.message.message_id.as_str().to_owned());
+            self.note.wishes = None;
+        }
         match &self.note.task {
             Some(known) if known != task.as_str() => return Err(task.clone()),
             Some(_) => {}
@@ -590,6 +625,17 @@ impl Forwarding<'_> {
         self.output.status(TaskState::Canceled, Some(text)).await.or_else(heard)
     }
 
+    /// Says that the message could not be handed over.
+    async fn give_up_sending(&self, error: ClientError) -> Result<(), Failure> {
+        if is_undone(&error) {
+            return self.give_up(error.into()).await;
+        }
+        let error = told(error.into(), &self.agent);
+        let text = format!("{}; nobody knows whether the agent got the message", error.message());
+        let error = error.with_message(text);
+        self.output.refuse_for_good(error, TaskState::Failed).await.or_else(heard)
+    }
+
     /// Says that it does not go on, and why: to whoever waits, or in the task.
     async fn give_up(&self, error: Error) -> Result<(), Failure> {
         let error = told(error, &self.agent);
@@ -639,6 +685,19 @@ fn told(error: Error, agent: &Agent) -> Error {
             Error::new(ErrorKind::Unavailable, text).with_reason(reason::AGENT_UNAVAILABLE)
         }
         _ => error,
+    }
+}
+
+/// Tells whether a message has surely not been acted on.
+fn is_undone(error: &ClientError) -> bool {
+    match error {
+        ClientError::Peer(error) => {
+            is_callers(error.kind()) || error.kind() == ErrorKind::Unavailable
+        }
+        ClientError::Status { status, .. } => {
+            status.is_client_error() || *status == StatusCode::SERVICE_UNAVAILABLE
+        }
+        error => error.is_unsent(),
     }
 }
 

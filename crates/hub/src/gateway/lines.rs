@@ -18,7 +18,7 @@ use nuncio_client::{
 };
 use nuncio_net::{CheckedUrl, Errand, Guard, Purpose, Trust};
 use nuncio_protocol::{
-    card::{AgentInterface, Binding, CardForm},
+    card::{AgentCard, AgentInterface, Binding, CardForm},
     dialect::WireForm,
     error::{Error, ErrorKind, reason},
     ids::{AgentId, Organisation},
@@ -26,6 +26,7 @@ use nuncio_protocol::{
     time::Timestamp,
 };
 
+use super::forward::RESUME;
 use crate::{
     Directory,
     agent::{Agent, OPPORTUNITY_BINDING, Origin},
@@ -127,7 +128,12 @@ impl Lines {
         let mut found =
             Found::given(card.card().clone(), card.form(), card.text().into(), base.clone());
         let terms = terms(&mut found);
-        let options = &self.options;
+        let mut options = self.options.clone();
+        if knows_keys(&found.card) {
+            // Whatever became of the first, the second does no harm.
+            options.retries.keys_are_honoured = true;
+            options.retries.broken = options.retries.broken.max(3);
+        }
         let find = |found| Find::known(found).options(options.clone()).terms(terms.clone());
         match self.client.agent(find(found.clone())).await {
             Ok(line) => Ok(line),
@@ -210,6 +216,11 @@ impl Credentials for Anywhere {
             Ok(())
         })
     }
+}
+
+/// Tells whether a message that an agent gets twice under the same key is one to it.
+pub(crate) fn knows_keys(card: &AgentCard) -> bool {
+    card.capabilities.extensions.iter().any(|extension| extension.uri == RESUME)
 }
 
 /// By which name of a binding a card says that a dialect is spoken there.

@@ -37,12 +37,13 @@ const CANCELS_AT_ONCE: usize = 16;
 const MOST_OF_TREE: usize = 10_000;
 
 /// Returns the task that a call is made because of, if the caller names one that it works on.
-/// Fails if that is too many calls deep already (R27).
+/// Fails if that is too many calls deep already (R27), and says by which agents, as they are
+/// called.
 pub(super) async fn parent(
     tasks: &Tasks,
     ctx: &CallContext,
     place: &Place,
-    most: usize,
+    (most, called): (usize, impl Fn(&str) -> String),
 ) -> Result<Option<TaskId>, Error> {
     let (Some(parent), Caller::Agent(caller)) = (&ctx.parent, &ctx.caller) else {
         return Ok(None);
@@ -54,8 +55,8 @@ pub(super) async fn parent(
     }
     let chain = chain(tasks, &scope, kin, most).await?;
     if chain.len() >= most {
-        let mut names: Vec<&str> = chain.iter().rev().map(AsRef::as_ref).collect();
-        names.push(place.agent.as_str());
+        let mut names: Vec<String> = chain.iter().rev().map(|agent| called(agent)).collect();
+        names.push(called(place.agent.as_str()));
         let text = format!(
             "the call is {} deep, at most {most} are carried: {}",
             chain.len() + 1,

@@ -13,7 +13,7 @@ use nuncio_protocol::{
 };
 
 use super::{
-    forward::RESUME,
+    lines::knows_keys,
     pull::{Desk, Handed},
 };
 
@@ -43,10 +43,7 @@ impl Way {
     /// Tells whether a message that is sent again under the same key does no harm.
     pub(crate) fn knows_keys(&self) -> bool {
         match self {
-            Self::Called(line) => {
-                let extensions = &line.card().capabilities.extensions;
-                extensions.iter().any(|extension| extension.uri == RESUME)
-            }
+            Self::Called(line) => knows_keys(&line.card()),
             // Nothing is done before it was accepted, and that is written down.
             Self::Fetched(..) => true,
         }

@@ -2,9 +2,13 @@
 
 mod agents;
 mod callers;
+mod cutter;
+mod delivery;
 mod dialects;
 mod matrix;
 mod operations;
 mod pull;
+mod relay;
 mod stage;
+mod tree;
 mod world;

@@ -3,6 +3,7 @@
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use axum::{
@@ -32,6 +33,9 @@ use super::stage::{Script, Stage};
 /// Says on a card that its agent numbers events and knows keys.
 pub(crate) const RESUME: &str = "urn:nuncio:extension:resume:v1";
 
+/// Names the task because of which an agent is called.
+pub(crate) const PARENT: &str = "a2a-parent-task";
+
 /// What an agent can do beside answering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Skilled {
@@ -47,6 +51,7 @@ pub(crate) enum Skilled {
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     entrance: Entrance,
+    drain: Drain,
     serving: JoinHandle<()>,
 }
 
@@ -55,27 +60,66 @@ pub(crate) struct Served {
 struct Entrance {
     form: WireForm,
     strays: Arc<Mutex<Vec<String>>>,
+    stage: Stage,
+}
+
+impl Entrance {
+    fn new(form: WireForm, stage: &Stage) -> Self {
+        Self { form, strays: Arc::default(), stage: stage.clone() }
+    }
 }
 
 impl Served {
     /// Serves scripts in one form.
     pub(crate) async fn script(form: WireForm, skilled: Skilled, stage: &Stage) -> Self {
-        Self::start(form, skilled, Script(stage.clone())).await
+        Self::start(form, skilled, stage, Script(stage.clone())).await
     }
 
     /// Serves an agent in one form.
-    pub(crate) async fn start(form: WireForm, skilled: Skilled, agent: impl Agent) -> Self {
-        let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
-        let listener = Listener::bind(nowhere).await.expect("there is a free port");
-        let address = listener.local_addr();
+    pub(crate) async fn start(
+        form: WireForm,
+        skilled: Skilled,
+        stage: &Stage,
+        agent: impl Agent,
+    ) -> Self {
+        let listener = listener(SocketAddr::from(([127, 0, 0, 1], 0))).await;
+        let card = card(listener.local_addr(), form, skilled);
+        Self::on(listener, card, Entrance::new(form, stage), agent)
+    }
+
+    /// Serves scripts, by a card that leads elsewhere.
+    pub(crate) async fn behind(
+        front: SocketAddr,
+        form: WireForm,
+        skilled: Skilled,
+        stage: &Stage,
+    ) -> Self {
+        let listener = listener(SocketAddr::from(([127, 0, 0, 1], 0))).await;
+        let entrance = Entrance::new(form, stage);
+        Self::on(listener, card(front, form, skilled), entrance, Script(stage.clone()))
+    }
+
+    /// Serves scripts at an address.
+    pub(crate) async fn at(
+        address: SocketAddr,
+        form: WireForm,
+        skilled: Skilled,
+        stage: &Stage,
+    ) -> Self {
         let card = card(address, form, skilled);
+        let entrance = Entrance::new(form, stage);
+        Self::on(listener(address).await, card, entrance, Script(stage.clone()))
+    }
+
+    fn on(listener: Listener, card: AgentCard, entrance: Entrance, agent: impl Agent) -> Self {
+        let address = listener.local_addr();
         let name = Name::parse("script").expect("a name");
         let tasks = Tasks::builder(Arc::new(MemoryStore::default()));
         let tasks = tasks.agent(name.clone(), agent).start();
         let local = LocalAgent::new(tasks, name, &card).expect("a name");
         let drain = Drain::new();
         let capacity = Capacity::new(4_096, StreamLimits::default(), drain.clone());
-        let dialects = if is_older(form) { Dialects::default() } else { Dialects::none() };
+        let dialects = if is_older(entrance.form) { Dialects::default() } else { Dialects::none() };
         let endpoint = Endpoint::builder("script", Arc::new(local), capacity.clone())
             .url(format!("http://{address}"))
             .card(card, Timestamp::now())
@@ -84,17 +128,24 @@ impl Served {
             .gatekeeper(Gatekeeper::open())
             .build()
             .expect("a card that can be shown");
-        let entrance = Entrance { form, strays: Arc::default() };
         let router = Router::new()
             .fallback_service(endpoint)
             .layer(from_fn_with_state(entrance.clone(), let_in));
+        let served = drain.clone();
         let serving = tokio::spawn(async move {
             tokio::select! {
-                () = listener.serve(TowerToHyperService::new(router), drain) => {}
+                () = listener.serve(TowerToHyperService::new(router), served) => {}
                 () = capacity.watch() => {}
             }
         });
-        Self { address, entrance, serving }
+        Self { address, entrance, drain, serving }
+    }
+
+    /// Stops at once, and returns where it was.
+    pub(crate) async fn stop(&mut self) -> SocketAddr {
+        self.drain.begin(Duration::ZERO);
+        (&mut self.serving).await.expect("it stops");
+        self.address
     }
 
     pub(crate) fn url(&self) -> String {
@@ -111,6 +162,10 @@ impl Drop for Served {
     fn drop(&mut self) {
         self.serving.abort();
     }
+}
+
+async fn listener(address: SocketAddr) -> Listener {
+    Listener::bind(address).await.expect("the port is free")
 }
 
 fn card(address: SocketAddr, form: WireForm, skilled: Skilled) -> AgentCard {
@@ -149,6 +204,9 @@ pub(crate) fn is_older(form: WireForm) -> bool {
 
 async fn let_in(State(entrance): State<Entrance>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
+    if let Some(Ok(parent)) = request.headers().get(PARENT).map(http::HeaderValue::to_str) {
+        entrance.stage.hear_of(parent);
+    }
     if path.starts_with("/.well-known/") || form_of(&request) == entrance.form {
         return next.run(request).await;
     }

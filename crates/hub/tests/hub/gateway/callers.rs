@@ -1,6 +1,6 @@
 //! Callers of agents behind a hub, each in one form.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use futures_util::StreamExt as _;
 use http::{HeaderName, HeaderValue};
@@ -57,6 +57,14 @@ impl World {
         let interface = Interface { url: url.expect("it is open"), form, tenant };
         Remote::builder(client, interface).options(options).build()
     }
+}
+
+/// Calls an agent itself, past the hub.
+pub(crate) fn direct(address: SocketAddr, form: WireForm) -> Remote {
+    let client = Client::new(guard());
+    let url = format!("http://{address}/");
+    let url = client.guard().check_url(&url, Errand::administrator(Purpose::Agent));
+    Remote::new(client, Interface { url: url.expect("it is open"), form, tenant: None })
 }
 
 pub(crate) fn somebody() -> CallContext {

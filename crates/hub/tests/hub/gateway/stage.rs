@@ -24,6 +24,7 @@ pub(crate) struct Stage(Arc<Inner>);
 struct Inner {
     plays: watch::Sender<HashMap<String, Play>>,
     gates: Mutex<HashMap<String, Arc<Semaphore>>>,
+    parent: Mutex<Option<String>>,
 }
 
 /// How often a script of a name was played.
@@ -34,7 +35,7 @@ pub(crate) struct Play {
 }
 
 /// A script that runs until this is dropped.
-struct Running {
+pub(crate) struct Running {
     stage: Stage,
     name: String,
 }
@@ -60,6 +61,16 @@ impl Stage {
         self.until(name, |play| play.begun > 0 && play.running == 0).await;
     }
 
+    /// Hears by which name of a task it was called last.
+    pub(crate) fn hear_of(&self, parent: &str) {
+        *self.0.parent.lock().expect("nobody panics with it") = Some(parent.to_owned());
+    }
+
+    /// Returns by which name of a task it was called last.
+    pub(crate) fn parent(&self) -> Option<String> {
+        self.0.parent.lock().expect("nobody panics with it").clone()
+    }
+
     async fn until(&self, name: &str, reached: impl Fn(Play) -> bool) {
         let mut plays = self.0.plays.subscribe();
         let plays = plays.wait_for(|plays| reached(plays.get(name).copied().unwrap_or_default()));
@@ -72,7 +83,7 @@ impl Stage {
         Arc::clone(gate.or_insert_with(|| Arc::new(Semaphore::new(0))))
     }
 
-    fn begin(&self, name: &str) -> Running {
+    pub(crate) fn begin(&self, name: &str) -> Running {
         self.0.plays.send_modify(|plays| {
             let play = plays.entry(name.to_owned()).or_default();
             play.begun += 1;

@@ -64,6 +64,13 @@ impl World {
         key(&self.hub, name, &[]).await
     }
 
+    /// Makes a token for an agent.
+    pub(crate) async fn token(&self, agent: &AgentId) -> String {
+        let actor = Actor::configuration();
+        let issued = self.hub.directory.new_token(&acme(), agent, &actor).await;
+        issued.expect("a token is made").key.to_string()
+    }
+
     /// Brings in the agent whose card is found there.
     pub(crate) async fn add(&self, name: &str, card_url: &str) -> AgentId {
         self.add_as(&json!({ "name": name, "card_url": card_url })).await
