@@ -3,6 +3,7 @@
 use nuncio_protocol::{
     json::{self, Raw},
     message::{Message, Part},
+    state::TaskState,
     task::{StreamResponse, TaskStatus},
 };
 use serde::Deserialize;
@@ -64,7 +65,7 @@ impl Told {
 
     /// Tells whether nothing can follow.
     pub(super) fn is_last(&self) -> bool {
-        self.read().and_then(|event| event.state()).is_some_and(|state| state.is_terminal())
+        self.read().and_then(|event| event.state()).is_some_and(TaskState::is_terminal)
     }
 
     fn read(&self) -> Option<StreamResponse> {
