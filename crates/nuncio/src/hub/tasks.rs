@@ -269,12 +269,7 @@ async fn list(hub: &Hub, list: &List, output: &mut Output) -> Result<(), Failure
     Ok(())
 }
 
-fn show_one(
-    row: &Row,
-    whole: &Whole,
-    history: bool,
-    output: &mut Output,
-) -> Result<(), Failure> {
+fn show_one(row: &Row, whole: &Whole, history: bool, output: &mut Output) -> Result<(), Failure> {
     let task: Task = json::from_str(whole.task.as_str())
         .map_err(|error| Failure::internal(format!("the hub's answer is no task: {error}")))?;
     output.field("Agent", row.between.agent())?;
