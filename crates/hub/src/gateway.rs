@@ -411,7 +411,8 @@ fn call(ctx: &CallContext, organisation: &Organisation, agent: &Agent) -> Result
         asked: Asked {
             extensions: ctx.extensions.clone(),
             priority: ctx.priority,
-            trace: ctx.trace.clone(),
+            // A trace does not end at the hub, and may begin here.
+            trace: ctx.trace.clone().or_else(|| Some(trace::root())),
             ..Asked::default()
         },
         ..Call::new(place)

@@ -12,7 +12,7 @@ use nuncio_protocol::{
 };
 use nuncio_tasks::{agent::Asked, engine::Call, store::Head};
 
-use super::Gateway;
+use super::{Gateway, trace};
 
 /// The member of a message's metadata that says who has spoken in the caller's name. Only the
 /// hub writes it.
@@ -50,7 +50,7 @@ impl Gateway {
         let call = Call {
             // Keys of the caller's own are others.
             key: key.map(|_| format!("answer:{}", message.message_id)),
-            asked: Asked { trace, ..Asked::default() },
+            asked: Asked { trace: trace.or_else(|| Some(trace::root())), ..Asked::default() },
             ..Call::new(head.place.clone())
         };
         // The stream begins with the agent's first word; what follows is in the log.

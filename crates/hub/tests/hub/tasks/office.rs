@@ -19,6 +19,7 @@ use nuncio_protocol::{
     ids::Organisation,
     json::Raw,
     message::{Message, Part},
+    service::TraceContext,
     state::TaskState,
 };
 use nuncio_server::{Server, Stopper};
@@ -37,12 +38,20 @@ const FORM: &str = r#"{"type":"object","properties":{"account":{"type":"string"}
 /// An agent that pays if it may, waits if it must, and writes down what it is told.
 #[derive(Clone, Default)]
 struct Clerk {
-    told: Arc<Mutex<Vec<Message>>>,
+    told: Arc<Mutex<Vec<Told>>>,
+}
+
+/// What the clerk was told, and as part of which trace.
+#[derive(Clone)]
+struct Told {
+    message: Message,
+    trace: Option<TraceContext>,
 }
 
 impl Agent for Clerk {
     async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
-        self.told.lock().expect("nobody panics with it").push(turn.message.clone());
+        let told = Told { message: turn.message.clone(), trace: turn.asked.trace.clone() };
+        self.told.lock().expect("nobody panics with it").push(told);
         let text = turn.message.text();
         let is_first = turn.task.history.len() == 1;
         match text.split(' ').next().unwrap_or_default() {
@@ -126,6 +135,15 @@ impl Office {
 
     /// Returns what the clerk was told last.
     pub(super) fn last_told(&self) -> Message {
+        self.last().message
+    }
+
+    /// Returns the trace that what the clerk was told last is part of.
+    pub(super) fn last_trace(&self) -> String {
+        self.last().trace.expect("every call is part of one").parent
+    }
+
+    fn last(&self) -> Told {
         let told = self.clerk.told.lock().expect("nobody panics with it");
         told.last().expect("it was told something").clone()
     }

@@ -95,14 +95,14 @@ async fn every_call_leaves_one_line_without_any_text_of_its_message() {
     let mut rest = line.clone();
     rest["request_id"].take();
     assert!(!rest.to_string().contains("geheim"), "{line}");
-    let told = office.last_told();
-    assert_eq!(told.text(), "pay geheim");
+    assert_eq!((office.last_told().text().as_str(), &*office.last_trace()), ("pay geheim", PARENT));
 
     // A call that is part of no trace begins one.
     ask(&bob, "clerk", "echo 2").await;
     let found = lines.taken();
     let trace = found[0]["trace_id"].as_str().expect("there is one");
     assert_eq!(trace.len(), 32, "{found:?}");
+    assert!(office.last_trace().starts_with(&format!("00-{trace}-")), "{}", office.last_trace());
 
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": "nothing" },
