@@ -223,23 +223,23 @@ impl Metrics {
 
     /// Returns everything that was counted, in the text form of [`CONTENT_TYPE`].
     pub fn render(&self) -> String {
-        self.write(&[&self.shared.registry, &self.shared.by_agent.registry])
+        write(&[&self.shared.registry, &self.shared.by_agent.registry])
     }
 
     /// Returns everything that was counted and names nobody.
     pub fn render_nameless(&self) -> String {
-        self.write(&[&self.shared.registry])
+        write(&[&self.shared.registry])
     }
+}
 
-    fn write(&self, registries: &[&Registry]) -> String {
-        let mut text = String::with_capacity(4096);
-        for registry in registries {
-            // Writing to a string cannot fail, and our own labels always can be written.
-            let _ = text::encode_registry(&mut text, registry);
-        }
-        let _ = text::encode_eof(&mut text);
-        text
+fn write(registries: &[&Registry]) -> String {
+    let mut text = String::with_capacity(4096);
+    for registry in registries {
+        // Writing to a string cannot fail, and our own labels always can be written.
+        let _ = text::encode_registry(&mut text, registry);
     }
+    let _ = text::encode_eof(&mut text);
+    text
 }
 
 impl Default for Metrics {

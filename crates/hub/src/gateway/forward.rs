@@ -312,10 +312,8 @@ impl Forwarding<'_> {
     /// Counts a message that was sent.
     fn count(&self, way: &Way, begun: Instant, error: Option<&ClientError>) {
         let Way::Called(line) = way else { return };
-        let operation = match way.streams() {
-            true => Operation::SendStreamingMessage,
-            false => Operation::SendMessage,
-        };
+        let operation =
+            if way.streams() { Operation::SendStreamingMessage } else { Operation::SendMessage };
         let status = match error {
             None => Status::Success,
             Some(error) => status(&error.clone().into()),

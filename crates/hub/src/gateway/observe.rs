@@ -13,7 +13,7 @@ use nuncio_protocol::{
     card::AgentCard,
     dialect::WireForm,
     error::{Error, ErrorKind},
-    ids::TaskId,
+    ids::{TaskId, Tenant},
     json::Shared,
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
@@ -81,7 +81,7 @@ impl Observed {
         let trace_id = trace::trace_id(&context).map(str::to_owned);
         ctx.trace = Some(context);
         let inner = &self.0.0;
-        let named = ctx.tenant.as_ref().map(|tenant| tenant.as_str()).unwrap_or_default();
+        let named = ctx.tenant.as_ref().map(Tenant::as_str).unwrap_or_default();
         let organisation = inner.organisation(ctx).ok();
         let state = inner.directory.state();
         // Callers may name an agent by its id, or one that is not there.
@@ -112,8 +112,8 @@ impl Observed {
     ) -> UnderWay {
         let mut call = self.begin(ctx, operation);
         let message = &request.message;
-        let named = [&message.metadata, &request.metadata].into_iter().flatten();
-        call.capability = named.filter_map(|metadata| metadata.get(SKILL_ID)?.as_text()).next();
+        let mut named = [&message.metadata, &request.metadata].into_iter().flatten();
+        call.capability = named.find_map(|metadata| metadata.get(SKILL_ID)?.as_text());
         call.request_id = Some(message.message_id.as_str().to_owned());
         call.gist.task = message.task_id.as_ref().map(|task| task.as_str().to_owned());
         call.gist.context = message.context_id.as_ref().map(|id| id.as_str().to_owned());
@@ -162,8 +162,8 @@ impl UnderWay {
 
     fn learn(&mut self, gist: Gist) {
         let Gist { task, context, state } = gist;
-        self.gist.task = task.or(self.gist.task.take());
-        self.gist.context = context.or(self.gist.context.take());
+        self.gist.task = task.or_else(|| self.gist.task.take());
+        self.gist.context = context.or_else(|| self.gist.context.take());
         self.gist.state = state.or(self.gist.state);
     }
 

@@ -8,14 +8,13 @@ const LONGEST_STATE: usize = 512;
 
 /// Begins a trace that nobody has asked to be kept.
 pub(crate) fn root() -> TraceContext {
-    let mut bytes = [0; 24];
+    let (mut trace, mut span) = ([0; 16], [0; 8]);
     // Without randomness there is nothing to tell traces apart by, and nothing else is lost.
-    let _ = aws_lc_rs::rand::fill(&mut bytes);
+    let _ = aws_lc_rs::rand::fill(&mut trace);
+    let _ = aws_lc_rs::rand::fill(&mut span);
     // An id of zeros is none.
-    bytes[0] |= 1;
-    bytes[16] |= 1;
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let parent = format!("00-{}-{}-00", hex(&bytes[..16]), hex(&bytes[16..]));
+    let (trace, span) = (u128::from_be_bytes(trace) | 1, u64::from_be_bytes(span) | 1);
+    let parent = format!("00-{trace:032x}-{span:016x}-00");
     TraceContext { parent, state: String::new() }
 }
 

@@ -120,10 +120,10 @@ pub(crate) async fn rows(
     let size = limit.unwrap_or(USUAL).clamp(1, MOST);
     tasks.rows(scopes, filter, (after, size)).await.map_err(|error: A2aError| {
         let is_token = error.violations().iter().any(|wrong| wrong.field == "pageToken");
-        match is_token {
-            true => Problem::invalid("after", "was not made for this list; ask without it"),
-            false => error.into(),
+        if is_token {
+            return Problem::invalid("after", "was not made for this list; ask without it");
         }
+        error.into()
     })
 }
 
