@@ -123,10 +123,8 @@ impl Way {
     ) -> Result<Option<Task>, ClientError> {
         let line = match self {
             Self::Fetched(desk, _) => {
-                return match desk.cancel(ours) {
-                    true => Ok(None),
-                    false => Err(not_a2a("nobody works on it")),
-                };
+                let is_told = desk.cancel(ours);
+                return if is_told { Ok(None) } else { Err(not_a2a("nobody works on it")) };
             }
             Self::Called(line) => line,
         };

@@ -10,5 +10,6 @@ mod operations;
 mod pull;
 mod relay;
 mod stage;
+mod streams;
 mod tree;
 mod world;
