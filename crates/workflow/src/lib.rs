@@ -1,6 +1,6 @@
 //! Workflows: a graph of agents in one file, and what is to run next.
 //!
-//! ```text
+//! ```
 //! use nuncio_workflow::graph::Workflow;
 //!
 //! let workflow = Workflow::read(
@@ -33,3 +33,7 @@ pub mod problem;
 
 pub mod condition;
 pub mod template;
+
+pub mod graph;
+pub mod schema;
+pub mod validate;

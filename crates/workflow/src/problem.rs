@@ -147,8 +147,6 @@ codes! {
     TooMany = "too-many",
     /// An edge begins or ends at a node that is not there.
     UnknownNode = "unknown-node",
-    /// An edge stands twice.
-    DuplicateEdge = "duplicate-edge",
     /// Edges lead in a circle, and none of them is a loop.
     Cycle = "cycle",
     /// A loop does not lead back.

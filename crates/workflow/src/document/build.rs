@@ -65,6 +65,7 @@ struct Open {
     /// How deep it is, below itself.
     depth: usize,
     keys: HashSet<String>,
+    has_merged: bool,
     /// The name of the next value, in a mapping.
     key: Option<(String, Place)>,
 }
@@ -118,7 +119,8 @@ impl Builder {
             return Err(too_deep(value.place));
         }
         let (before, keys) = (self.count, HashSet::new());
-        self.open.push(Open { value, anchor, before, depth: 0, keys, key: None });
+        let open = Open { value, anchor, before, depth: 0, keys, has_merged: false, key: None };
+        self.open.push(open);
         Ok(())
     }
 
@@ -168,7 +170,10 @@ impl Builder {
             Kind::List(items) => items.push(value),
             Kind::Map(members) => match open.key.take() {
                 None => open.key = Some(key(value)?),
-                Some((key, _)) if key == "<<" && value.is_mergeable() => merge(members, value),
+                Some((key, _)) if key == "<<" && value.is_mergeable() => {
+                    open.has_merged = true;
+                    merge(members, value);
+                }
                 Some((key, place)) => {
                     if !open.keys.insert(key.clone()) {
                         // The first one counts for what else is told about the file.
@@ -180,7 +185,9 @@ impl Builder {
                         return Ok(());
                     }
                     // What was merged in is overruled by what is said here.
-                    members.retain(|member| member.key != key || member.place == place);
+                    if open.has_merged {
+                        members.retain(|member| member.key != key);
+                    }
                     members.push(Member { key, place, value });
                 }
             },

@@ -58,7 +58,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
     check_refused("a: 1\nb: 2\na: 3", Code::DuplicateKey, 3, 1);
     check_refused("a: {{x}}", Code::Syntax, 1, 5);
     check_refused("a: !secret x", Code::Syntax, 1, 12);
-    check_refused(&format!("a: {}", "[".repeat(100)), Code::TooLarge, 1, 67);
+    check_refused(&format!("a: {}{}", "[".repeat(100), "]".repeat(100)), Code::TooLarge, 1, 67);
     check_refused(&"x".repeat(MAX_BYTES + 1), Code::TooLarge, 0, 0);
 }
 
@@ -86,6 +86,21 @@ fn a_word_within_a_text_has_a_place() {
     assert_eq!(place("b", 0), (4, 7));
     assert_eq!(place("c", 0), (5, 12));
     assert_eq!(place("a", 2), (1, 4), "there is no third one");
+}
+
+/// Each of these took minutes with a reader that looks at every key for every key.
+#[test]
+fn large_files_take_no_longer_than_their_size() {
+    let keys: String = (0..60_000).map(|number| format!("k{number}: 1, ")).collect();
+    for text in [
+        format!("{{{keys}}}"),
+        keys.replace(", ", "\n"),
+        format!("[{}]", "{a: 1}, ".repeat(100_000)),
+        format!("- &a a\n{}", "- *a\n".repeat(100_000)),
+        "[]".repeat(MAX_BYTES / 2),
+    ] {
+        let _ = Value::read(&text);
+    }
 }
 
 proptest! {
