@@ -15,7 +15,7 @@ mod units;
 
 pub(crate) use self::{
     check::Problems,
-    topology::{Area, Topology},
+    topology::{Area, Topology, Wire},
 };
 pub use self::{
     node::{

@@ -37,3 +37,5 @@ pub mod template;
 pub mod graph;
 pub mod schema;
 pub mod validate;
+
+pub mod plan;

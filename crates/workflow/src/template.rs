@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 use nuncio_protocol::{json::Raw, message::Part};
 
-pub(crate) use self::output::{Resolved, SELECTORS, elements, null, sort};
+pub(crate) use self::output::{Resolved, SELECTORS, elements, sort};
 pub use self::{
     output::Output,
     reference::{Reference, Step},

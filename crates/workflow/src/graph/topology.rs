@@ -74,11 +74,14 @@ impl Topology {
         self.before.contains(first, second)
     }
 
-    /// Tells whether what a node brings about can be known to another: it comes before, or both
-    /// are in one loop.
+    /// Tells whether what a node brings about can be known to another: it comes before, both are
+    /// in one loop, or it is in a loop whose end the other waits for.
     pub(crate) fn is_known_to(&self, node: usize, reader: usize) -> bool {
         self.is_before(node, reader)
-            || self.areas_of[node].iter().any(|area| self.areas_of[reader].contains(area))
+            || self.areas_of[node].iter().any(|number| {
+                let area = &self.areas[*number];
+                area.contains(reader) || self.is_before(area.head, reader)
+            })
     }
 }
 

@@ -251,7 +251,7 @@ impl<'a> Resolved<'a> {
     }
 }
 
-pub(crate) fn null() -> Raw {
+fn null() -> Raw {
     Raw::parse_text("null").unwrap_or_else(|_| Raw::bool(false))
 }
 
