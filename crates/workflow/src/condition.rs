@@ -43,12 +43,12 @@ enum Expression {
     Number(f64),
     Text(Template),
     Reference(Reference),
-    List(Vec<Expression>),
-    Not(Box<Expression>),
-    All(Vec<Expression>),
-    Any(Vec<Expression>),
-    Compare(Operator, Box<(Expression, Expression)>),
-    Call(Function, Box<Expression>),
+    List(Vec<Self>),
+    Not(Box<Self>),
+    All(Vec<Self>),
+    Any(Vec<Self>),
+    Compare(Operator, Box<(Self, Self)>),
+    Call(Function, Box<Self>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +115,9 @@ impl Expression {
             Self::Text(template) => found.extend(template.references()),
             Self::Reference(reference) => found.push(reference),
             Self::List(all) | Self::All(all) | Self::Any(all) => {
-                all.iter().for_each(|each| each.references(found));
+                for each in all {
+                    each.references(found);
+                }
             }
             Self::Not(inner) | Self::Call(_, inner) => inner.references(found),
             Self::Compare(_, sides) => {

@@ -30,21 +30,21 @@ fn letters(word: &str) -> Vec<char> {
 /// Counts the letters to add, drop, replace or swap with their neighbour.
 fn distance(from: &[char], to: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=to.len()).collect();
+    let mut above: Vec<usize> = (0..=to.len()).collect();
     for (i, letter) in from.iter().enumerate() {
         let mut row = vec![i + 1];
         for (j, other) in to.iter().enumerate() {
-            let replaced = last[j] + usize::from(letter != other);
-            let mut least = replaced.min(last[j + 1] + 1).min(row[j] + 1);
+            let replaced = above[j] + usize::from(letter != other);
+            let mut least = replaced.min(above[j + 1] + 1).min(row[j] + 1);
             let is_swapped = i > 0 && j > 0 && *letter == to[j - 1] && from[i - 1] == *other;
             if is_swapped {
                 least = least.min(before[j - 1] + 1);
             }
             row.push(least);
         }
-        before = std::mem::replace(&mut last, row);
+        before = std::mem::replace(&mut above, row);
     }
-    last[to.len()]
+    above[to.len()]
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ enum Value<'a> {
     Bool(bool),
     Number(f64),
     Text(Cow<'a, str>),
-    List(Vec<Value<'a>>),
+    List(Vec<Self>),
     /// A JSON object.
     Object(Raw),
 }
@@ -69,7 +69,7 @@ fn evaluate<'a, S: Scope + ?Sized>(
             let (left, right) = (evaluate(&sides.0, scope)?, evaluate(&sides.1, scope)?);
             Value::Bool(compare(*operator, &left, &right)?)
         }
-        Expression::Call(function, inner) => call(*function, evaluate(inner, scope)?),
+        Expression::Call(function, inner) => call(*function, &evaluate(inner, scope)?),
     })
 }
 
@@ -89,13 +89,13 @@ fn compare(operator: Operator, left: &Value<'_>, right: &Value<'_>) -> Result<bo
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nothing is long enough for it")]
-fn call(function: Function, value: Value<'_>) -> Value<'_> {
+fn call<'a>(function: Function, value: &Value<'a>) -> Value<'a> {
     let text = |change: fn(&str) -> String| Value::Text(change(&value.to_text()).into());
     match function {
         Function::Lower => text(str::to_lowercase),
         Function::Upper => text(str::to_uppercase),
         Function::Trim => text(|text| text.trim().to_owned()),
-        Function::Length => Value::Number(match &value {
+        Function::Length => Value::Number(match value {
             Value::Null => 0,
             Value::List(items) => items.len(),
             Value::Object(object) => object.as_object().map_or(0, |object| object.members().len()),
@@ -168,7 +168,9 @@ impl<'a> Value<'a> {
             }
             (Self::Object(one), Self::Object(two)) => one == two,
             (Self::Number(_), _) | (_, Self::Number(_)) => {
-                matches!((self.number(), other.number()), (Some(one), Some(two)) if one.total_cmp(&two).is_eq() || one == two)
+                let (one, two) = (self.number(), other.number());
+                one.zip(two)
+                    .is_some_and(|(one, two)| one.partial_cmp(&two) == Some(Ordering::Equal))
             }
             _ => false,
         }

@@ -24,7 +24,7 @@ pub(super) fn read(text: &str) -> Result<Value, Vec<Problem>> {
             Err(error) => Err(not_yaml(&error)),
         };
         if let Err(problem) = taken {
-            builder.problems.push(*problem);
+            builder.problems.push(problem);
             return Err(builder.problems);
         }
     }
@@ -38,11 +38,11 @@ pub(super) fn read(text: &str) -> Result<Value, Vec<Problem>> {
     }
 }
 
-fn not_yaml(error: &ScanError) -> Box<Problem> {
+fn not_yaml(error: &ScanError) -> Problem {
     let place = Place::new(small(error.marker().line()), small(error.marker().col() + 1));
     let what = format!("this is not YAML: {}", error.info());
     let fix = "mind quotes, brackets and indentation here and in the line before";
-    Box::new(Problem::new(Code::Syntax, place, "", what, fix))
+    Problem::new(Code::Syntax, place, "", what, fix)
 }
 
 /// What has been read so far.
@@ -77,7 +77,7 @@ struct Anchored {
 }
 
 impl Builder {
-    fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), Box<Problem>> {
+    fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), Problem> {
         let value = |kind| Value {
             kind,
             place: Place::new(small(span.start.line()), small(span.start.col() + 1)),
@@ -114,7 +114,7 @@ impl Builder {
         }
     }
 
-    fn begin(&mut self, value: Value, anchor: usize) -> Result<(), Box<Problem>> {
+    fn begin(&mut self, value: Value, anchor: usize) -> Result<(), Problem> {
         if self.open.len() >= MAX_DEPTH {
             return Err(too_deep(value.place));
         }
@@ -124,7 +124,7 @@ impl Builder {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), Box<Problem>> {
+    fn end(&mut self) -> Result<(), Problem> {
         let Some(open) = self.open.pop() else { return Ok(()) };
         let count = self.count - open.before + 1;
         self.put_counted(open.value, open.anchor, count, open.depth + 1, 1)
@@ -137,7 +137,7 @@ impl Builder {
         anchor: usize,
         count: usize,
         depth: usize,
-    ) -> Result<(), Box<Problem>> {
+    ) -> Result<(), Problem> {
         self.put_counted(value, anchor, count, depth, count)
     }
 
@@ -149,7 +149,7 @@ impl Builder {
         count: usize,
         depth: usize,
         new: usize,
-    ) -> Result<(), Box<Problem>> {
+    ) -> Result<(), Problem> {
         self.count = self.count.saturating_add(new);
         if self.count > MAX_VALUES {
             let what = format!("it holds more than {MAX_VALUES} values");
@@ -180,7 +180,7 @@ impl Builder {
                         if self.problems.len() < MAX_PROBLEMS {
                             let what = format!("`{key}` stands here a second time");
                             let fix = "keep one of them";
-                            self.problems.push(*problem(Code::DuplicateKey, place, what, fix));
+                            self.problems.push(problem(Code::DuplicateKey, place, what, fix));
                         }
                         return Ok(());
                     }
@@ -221,7 +221,7 @@ fn merge(members: &mut Vec<Member>, value: Value) {
 }
 
 /// Returns a scalar as a name.
-fn key(value: Value) -> Result<(String, Place), Box<Problem>> {
+fn key(value: Value) -> Result<(String, Place), Problem> {
     let place = value.place;
     let text = match value.kind {
         Kind::Text(text) | Kind::Number(text) => text,
@@ -236,7 +236,7 @@ fn key(value: Value) -> Result<(String, Place), Box<Problem>> {
     Ok((text, place))
 }
 
-fn tagged(tag: &Tag, text: &str, place: Place) -> Result<Kind, Box<Problem>> {
+fn tagged(tag: &Tag, text: &str, place: Place) -> Result<Kind, Problem> {
     let plain = scalar::plain(text);
     let is_same = matches!(
         (tag.core_suffix(), &plain),
@@ -254,11 +254,11 @@ fn tagged(tag: &Tag, text: &str, place: Place) -> Result<Kind, Box<Problem>> {
     }
 }
 
-fn too_deep(place: Place) -> Box<Problem> {
+fn too_deep(place: Place) -> Problem {
     let what = format!("lists and mappings nest deeper than {MAX_DEPTH} levels");
     problem(Code::TooLarge, place, what, "write it with fewer levels")
 }
 
-fn problem(code: Code, place: Place, what: impl std::fmt::Display, fix: &str) -> Box<Problem> {
-    Box::new(Problem::new(code, place, "", what, fix))
+fn problem(code: Code, place: Place, what: impl std::fmt::Display, fix: &str) -> Problem {
+    Problem::new(code, place, "", what, fix)
 }

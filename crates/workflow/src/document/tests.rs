@@ -64,11 +64,12 @@ fn what_cannot_be_read_is_told_with_its_place() {
 
 #[test]
 fn a_file_of_a_billion_laughs_is_refused() {
-    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    let mut lines = vec!["a0: &a0 [x, x, x, x, x, x, x, x, x, x]".to_owned()];
     for level in 1..10 {
         let alias = format!("*a{}", level - 1);
-        text += &format!("a{level}: &a{level} [{}]\n", vec![alias; 10].join(", "));
+        lines.push(format!("a{level}: &a{level} [{}]", vec![alias; 10].join(", ")));
     }
+    let text = lines.join("\n");
     let problems = Value::read(&text).expect_err("too much");
     assert_eq!(problems[0].code(), Code::TooLarge);
 }
@@ -91,10 +92,10 @@ fn a_word_within_a_text_has_a_place() {
 /// Each of these took minutes with a reader that looks at every key for every key.
 #[test]
 fn large_files_take_no_longer_than_their_size() {
-    let keys: String = (0..60_000).map(|number| format!("k{number}: 1, ")).collect();
+    let keys: Vec<String> = (0..60_000).map(|number| format!("k{number}: 1")).collect();
     for text in [
-        format!("{{{keys}}}"),
-        keys.replace(", ", "\n"),
+        format!("{{{}}}", keys.join(", ")),
+        keys.join("\n"),
         format!("[{}]", "{a: 1}, ".repeat(100_000)),
         format!("- &a a\n{}", "- *a\n".repeat(100_000)),
         "[]".repeat(MAX_BYTES / 2),
@@ -121,16 +122,11 @@ proptest! {
                 object.entry(&format!("{key}-"), text);
             });
         }));
-        match Value::read(&json) {
-            Ok(value) => {
-                let raw = value.to_raw();
-                prop_assert_eq!(raw.as_str(), json);
-            }
-            // YAML has no word for these characters but an escape.
-            Err(_) => {
-                let is_odd = |letter: char| letter.is_control() || (0xfffe..=0xffff).contains(&u32::from(letter));
-                prop_assert!(json.contains(is_odd));
-            }
+        let read = Value::read(&json).map(|value| value.to_raw().as_str().to_owned());
+        // YAML has no word for these characters but an escape.
+        let is_odd = |letter: char| letter.is_control() || (0xfffe..=0xffff).contains(&u32::from(letter));
+        if read.is_ok() || !json.contains(is_odd) {
+            prop_assert_eq!(read, Ok(json));
         }
     }
 }

@@ -231,7 +231,7 @@ impl Checker<'_> {
         self.node(value, &form::BODY, key);
         let kind = value.get("type").and_then(Value::as_text).unwrap_or_default();
         if matches!(kind, "input" | "run_input" | "output" | "map") {
-            let place = value.get("type").map_or(value.place(), Value::place);
+            let place = value.get("type").map_or_else(|| value.place(), Value::place);
             let what = format!("a node of type `{kind}` cannot be done for each item");
             let fix = "use another type, such as `workflow` for several steps";
             self.problem(Code::BadValue, place, &format!("{key}.type"), what, fix);

@@ -50,9 +50,9 @@ pub(crate) enum Shape {
     Id,
     /// One of these texts, or a list of names of nodes.
     Nodes(&'static [&'static str]),
-    List(&'static Shape),
+    List(&'static Self),
     /// Values by names that anybody may choose.
-    ByName(&'static Shape),
+    ByName(&'static Self),
     Form(&'static Form),
     /// A node, by its type.
     Node,

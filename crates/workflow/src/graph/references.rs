@@ -117,9 +117,10 @@ impl Checker<'_> {
         // What is given to the run is there from the start.
         if !is_input(node) && !self.topology.is_none_or(is_there) {
             let asking = &draft.nodes[reader.node].id;
-            let what = match number == reader.node {
-                true => format!("`{whole}` is what the node itself has yet to bring about"),
-                false => format!("`{name}` has not run when `{asking}` does"),
+            let what = if number == reader.node {
+                format!("`{whole}` is what the node itself has yet to bring about")
+            } else {
+                format!("`{name}` has not run when `{asking}` does")
             };
             let fix =
                 format!("add edges that lead from `{name}` to `{asking}`, or name another node");

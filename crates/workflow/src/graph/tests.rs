@@ -5,8 +5,10 @@ use crate::problem::Code;
 
 /// Puts a workflow together from lines for nodes and edges.
 fn file(nodes: &[&str], edges: &[&str]) -> String {
-    let lines =
-        |lines: &[&str]| lines.iter().map(|line| format!("  - {{{line}}}\n")).collect::<String>();
+    let lines = |lines: &[&str]| {
+        let lines: Vec<String> = lines.iter().map(|line| format!("  - {{{line}}}\n")).collect();
+        lines.concat()
+    };
     format!("name: test\nnodes:\n{}edges:\n{}", lines(nodes), lines(edges))
 }
 
@@ -444,9 +446,10 @@ fn the_largest_graph_is_read() {
 
 #[test]
 fn many_warnings_hide_no_error() {
-    let members: String = (0..300).map(|number| format!("m{number}: 1, ")).collect();
+    let members: Vec<String> = (0..300).map(|number| format!("m{number}: 1")).collect();
+    let members = members.join(", ");
     let text = format!(
-        "{{name: w, {members} nodes: [{{id: a, type: run_input}}, {{id: b, type: agnet}}]}}"
+        "{{name: w, {members}, nodes: [{{id: a, type: run_input}}, {{id: b, type: agnet}}]}}"
     );
     let invalid = Workflow::read(&text).unwrap_err();
     assert!(invalid.problems().iter().any(|problem| problem.code() == Code::UnknownType));

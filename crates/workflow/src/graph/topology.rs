@@ -109,7 +109,9 @@ pub(super) fn build(draft: &Draft, problems: &mut Problems) -> Option<Topology> 
             areas_of[*node].push(number);
         }
     }
-    areas_of.iter_mut().for_each(|of| of.sort_by_key(|number| areas[*number].nodes().len()));
+    for of in &mut areas_of {
+        of.sort_by_key(|number| areas[*number].nodes().len());
+    }
     let (mut incoming, mut outgoing) = (vec![Vec::new(); count], vec![Vec::new(); count]);
     for (number, wire) in wires.iter().enumerate() {
         incoming[wire.to].push(number);

@@ -163,7 +163,7 @@ impl Plan {
             }
             Kind::Map(map) => match Items::new(map, &self.scope(&call), self.limits) {
                 Err(reason) => {
-                    self.decide_event(node, |call| Event::Failed { call, reason, is_final: true })
+                    self.decide_event(node, |call| Event::Failed { call, reason, is_final: true });
                 }
                 Ok(items) => {
                     self.decided.push_back(Event::Started { call });
@@ -188,7 +188,7 @@ impl Plan {
         match gathered {
             Ok(artifacts) => self.decide_event(node, |call| Event::Finished { call, artifacts }),
             Err(reason) => {
-                self.decide_event(node, |call| Event::Failed { call, reason, is_final: true })
+                self.decide_event(node, |call| Event::Failed { call, reason, is_final: true });
             }
         }
     }

@@ -111,12 +111,12 @@ impl Plan {
     pub(super) fn goes_on(&self, number: usize) -> Result<bool, String> {
         let area = &self.workflow.topology().areas()[number];
         let edge = &self.workflow.edges()[area.back];
-        let is_meant = match (edge.trigger_rule, self.nodes[area.tail].ending()) {
-            (TriggerRule::Always, _) => true,
-            (TriggerRule::OnSuccess, Some(Ending::Completed)) => true,
-            (TriggerRule::OnFailure, Some(Ending::Failed { .. })) => true,
-            _ => false,
-        };
+        let is_meant = matches!(
+            (edge.trigger_rule, self.nodes[area.tail].ending()),
+            (TriggerRule::Always, _)
+                | (TriggerRule::OnSuccess, Some(Ending::Completed))
+                | (TriggerRule::OnFailure, Some(Ending::Failed { .. }))
+        );
         let is_skipped = matches!(self.nodes[area.tail].ending(), Some(Ending::Skipped { .. }));
         // A gate that is closed has ended the loop.
         if !is_meant || self.stop.is_some() || (area.has_gate && is_skipped) {

@@ -7,7 +7,7 @@ use nuncio_protocol::{ids::ArtifactId, json::Raw, message::Part, task::Artifact}
 use super::{Call, Ending, Plan, edges::Lead};
 use crate::{
     graph::{Gathered, Input, Kind, NodeId, Prompt},
-    template,
+    template::{self, Output},
 };
 
 /// Makes the artifact of an input: one part with the value.
@@ -53,7 +53,7 @@ pub(super) fn message(plan: &Plan, call: &Call) -> Result<Vec<Part>, template::E
     let before =
         parents(plan, node).into_iter().filter_map(|node| plan.nodes[node].output.as_ref());
     let mut parts: Vec<Part> = before
-        .flat_map(template::Output::artifacts)
+        .flat_map(Output::artifacts)
         .flat_map(|artifact| artifact.parts.iter().cloned())
         .collect();
     // A message has at least one part.
@@ -131,7 +131,7 @@ pub(super) fn outcome(plan: &Plan) -> Vec<Artifact> {
         }
         // The one that there usually is has named its artifacts so that they differ.
         [only] if ended(only) => {
-            plan.nodes[*only].output.iter().flat_map(|output| output.artifacts()).cloned().collect()
+            plan.nodes[*only].output.iter().flat_map(Output::artifacts).cloned().collect()
         }
         several => {
             let several: Vec<usize> = several.iter().copied().filter(ended).collect();

@@ -898,9 +898,9 @@ impl Drawn {
             let mut is_broken = false;
             for (from, _, rule, condition) in edges {
                 let is_meant = match (rule, endings[*from]) {
-                    (TriggerRule::Always, _) => true,
-                    (TriggerRule::OnSuccess, "completed" | "ignored") => true,
-                    (TriggerRule::OnFailure, "failed") => true,
+                    (TriggerRule::Always, _)
+                    | (TriggerRule::OnSuccess, "completed" | "ignored")
+                    | (TriggerRule::OnFailure, "failed") => true,
                     (TriggerRule::OnSuccess, "canceled") => {
                         is_broken = true;
                         false

@@ -19,7 +19,7 @@ pub(crate) const SELECTORS: [&str; 7] =
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
     artifacts: Vec<Artifact>,
-    items: Option<Vec<Output>>,
+    items: Option<Vec<Self>>,
     state: &'static str,
     error: Option<String>,
 }
@@ -46,7 +46,7 @@ impl Output {
     }
 
     /// Returns the artifacts, those of all items in their order.
-    pub fn artifacts(&self) -> impl Iterator<Item = &Artifact> + Clone {
+    pub fn artifacts(&self) -> impl Iterator<Item = &Artifact> {
         let items = self.items.iter().flatten().flat_map(|item| item.artifacts.iter());
         self.artifacts.iter().chain(items)
     }
@@ -56,7 +56,7 @@ impl Output {
         self.items.as_deref()
     }
 
-    fn parts(&self) -> impl Iterator<Item = &Part> + Clone {
+    fn parts(&self) -> impl Iterator<Item = &Part> {
         self.artifacts().flat_map(|artifact| &artifact.parts)
     }
 
@@ -117,7 +117,7 @@ impl Output {
                 items.iter().map(|item| item.default_value().to_text().into_owned()).collect();
             return Resolved::Text(texts.join("\n\n").into());
         }
-        default_value(self.parts())
+        default_value(|| self.parts())
     }
 
     fn texts(&self, between: &str) -> String {
@@ -154,8 +154,8 @@ impl Output {
     }
 }
 
-fn default_value<'a>(parts: impl Iterator<Item = &'a Part> + Clone) -> Resolved<'a> {
-    let find = |is_wanted: fn(&Part) -> bool| parts.clone().find(|part| is_wanted(part));
+fn default_value<'a, I: Iterator<Item = &'a Part>>(parts: impl Fn() -> I) -> Resolved<'a> {
+    let find = |is_wanted: fn(&Part) -> bool| parts().find(|part| is_wanted(part));
     find(|part| part.as_text().is_some())
         .or_else(|| find(|part| part.as_data().is_some()))
         .or_else(|| find(|_| true))
@@ -168,7 +168,7 @@ fn of_artifact<'a>(
     whole: &Reference,
 ) -> Result<Resolved<'a>, Error> {
     match steps {
-        [] => Ok(default_value(artifact.parts.iter())),
+        [] => Ok(default_value(|| artifact.parts.iter())),
         [Step::Field(field), Step::Index(index), rest @ ..] if field == "parts" => {
             let missing = || missing(whole, format!("it has {} parts", artifact.parts.len()));
             of_part(artifact.parts.get(*index).ok_or_else(missing)?, rest, whole)

@@ -12,9 +12,9 @@ pub enum Tree {
     /// A text.
     Text(Template),
     /// A list.
-    List(Vec<Tree>),
+    List(Vec<Self>),
     /// An object.
-    Map(Vec<(String, Tree)>),
+    Map(Vec<(String, Self)>),
 }
 
 impl Tree {

@@ -161,8 +161,11 @@ pub(super) fn fill(
         let outer = around[area.head];
         let is_equal = |other: &usize| areas[*other].nodes.len() == area.nodes.len();
         let crossing = area.nodes.iter().map(|node| around[*node]).find(|other| *other != outer);
-        let crossing = crossing.map(|other| other.or(outer)).unwrap_or(outer.filter(is_equal));
-        if let Some(other) = crossing {
+        let other = match crossing {
+            Some(other) => other.or(outer),
+            None => outer.filter(is_equal),
+        };
+        if let Some(other) = other {
             let line = draft.edges[areas[other].edge].place.line();
             let what = format!("this loop and the one in line {line} share nodes");
             let fix = "let one lie within the other, or let them share none";
