@@ -51,12 +51,9 @@ fn file(bytes: &[u8]) {
     // Enough for any corpus; loops within loops can take as long as they say.
     for _ in 0..200 {
         let next = plan.steps().next();
-        let call = match next {
-            Some(Step::Start { call, .. } | Step::Cancel { call }) => call,
-            _ => {
-                assert!(plan.outcome().is_some(), "nothing to do, and not over");
-                break;
-            }
+        let Some(Step::Start { call, .. } | Step::Cancel { call }) = next else {
+            assert!(plan.outcome().is_some(), "nothing to do, and not over");
+            break;
         };
         let told = plan.message(&call);
         for event in [Event::Started { call: call.clone() }, answer(call, told.is_ok())] {

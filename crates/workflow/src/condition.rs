@@ -97,9 +97,10 @@ impl Condition {
         found
     }
 
-    /// Says where it stands. Its references stand in the same place: it is one line.
-    pub(crate) fn put(&mut self, place: Place) {
+    /// Says where it stands, and finds out where each reference does.
+    pub(crate) fn put(&mut self, place: Place, place_at: impl Fn(usize) -> Place) {
         self.place = place;
+        self.expression.put(place, &place_at);
     }
 
     /// Tells whether it holds.
@@ -109,6 +110,25 @@ impl Condition {
 }
 
 impl Expression {
+    fn put(&mut self, place: Place, place_at: &dyn Fn(usize) -> Place) {
+        match self {
+            Self::Null | Self::Bool(_) | Self::Number(_) => {}
+            // What is in quotes may be spelled otherwise there.
+            Self::Text(template) => template.put(place, |_| place),
+            Self::Reference(reference) => reference.place = place_at(reference.at),
+            Self::List(all) | Self::All(all) | Self::Any(all) => {
+                for each in all {
+                    each.put(place, place_at);
+                }
+            }
+            Self::Not(inner) | Self::Call(_, inner) => inner.put(place, place_at),
+            Self::Compare(_, sides) => {
+                sides.0.put(place, place_at);
+                sides.1.put(place, place_at);
+            }
+        }
+    }
+
     fn references<'a>(&'a self, found: &mut Vec<&'a Reference>) {
         match self {
             Self::Null | Self::Bool(_) | Self::Number(_) => {}
@@ -157,6 +177,16 @@ pub enum Error {
     /// A reference leads nowhere.
     #[error(transparent)]
     Reference(#[from] template::Error),
+}
+
+impl Error {
+    /// Returns where in the condition it is, in bytes, for one that cannot be read.
+    pub const fn at(&self) -> Option<usize> {
+        match self {
+            Self::Malformed { at, .. } => Some(*at),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -153,10 +153,21 @@ impl Value {
         let written = source.get(self.span.clone()).unwrap_or_default();
         let same = self.as_text().map(|text| text.matches(needle).count())
             == Some(written.matches(needle).count());
-        let Some((at, _)) = written.match_indices(needle).nth(count).filter(|_| same) else {
-            return self.place;
-        };
-        let before = &written[..at];
+        let found = written.match_indices(needle).nth(count).filter(|_| same);
+        found.map_or(self.place, |(at, _)| self.place_behind(&written[..at]))
+    }
+
+    /// Returns where in the text a byte of this value's text stands; the beginning of the value if
+    /// it is spelled otherwise there.
+    pub(crate) fn place_at(&self, source: &str, at: usize) -> Place {
+        let written = source.get(self.span.clone()).unwrap_or_default();
+        let found = self.as_text().and_then(|text| written.find(text));
+        let before = found.and_then(|start| written.get(..start + at));
+        before.map_or(self.place, |before| self.place_behind(before))
+    }
+
+    /// Returns the place behind what this value begins with.
+    fn place_behind(&self, before: &str) -> Place {
         let lines = before.matches('\n').count();
         let column = match before.rfind('\n') {
             Some(end) => before[end + 1..].chars().count() + 1,

@@ -355,18 +355,14 @@ impl Reader<'_> {
         let text = value.as_text().filter(|text| !text.trim().is_empty())?;
         match Condition::parse(text) {
             Ok(mut condition) => {
-                condition.put(value.place());
+                condition.put(value.place(), |at| value.place_at(self.source, at));
                 Some(condition)
             }
             Err(error) => {
                 let fix = "write it like `review.data.score >= 8 and not (draft contains 'TODO')`";
-                self.problem(
-                    Code::BadCondition,
-                    value.place(),
-                    &format!("{key}.{name}"),
-                    error,
-                    fix,
-                );
+                let place =
+                    error.at().map_or_else(|| value.place(), |at| value.place_at(self.source, at));
+                self.problem(Code::BadCondition, place, &format!("{key}.{name}"), error, fix);
                 None
             }
         }

@@ -46,12 +46,10 @@ pub(super) fn check(draft: &Draft, topology: Option<&Topology>, problems: &mut P
             let Some(condition) = condition else { continue };
             let key = format!("edges[{number}].{key}");
             for reference in condition.references() {
-                let mut reference = reference.clone();
-                reference.place = condition.place();
                 if reference.name() == edge.from.as_str() {
-                    checker.selector(&reference, &key);
+                    checker.selector(reference, &key);
                 } else {
-                    checker.look(&reference, Reader { key: &key, node, is_item: false });
+                    checker.look(reference, Reader { key: &key, node, is_item: false });
                 }
             }
         }

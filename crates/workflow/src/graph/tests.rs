@@ -356,8 +356,8 @@ fn references_name_what_has_run() {
             ("bad-template", 6, 74, "`{{` is never closed"),
             ("not-upstream", 7, 54, "`side` has not run when `out` does"),
             ("unknown-reference", 7, 60, "there is no node `nobody` for `nobody`"),
-            ("not-upstream", 10, 42, "`side` has not run when `draft` does"),
-            ("bad-condition", 11, 40, "at character 7: write `==` to compare"),
+            ("not-upstream", 10, 66, "`side` has not run when `draft` does"),
+            ("bad-condition", 11, 47, "at character 7: write `==` to compare"),
         ],
     );
 }

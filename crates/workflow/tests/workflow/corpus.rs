@@ -35,6 +35,8 @@ fn every_reader_has_a_fuzz_target() {
     }
 }
 
+type Reader = fn(&[u8]);
+
 /// What is cut out of a text, where something is put in, and what.
 type Edit = (prop::sample::Index, usize, prop::sample::Index);
 
@@ -96,9 +98,9 @@ proptest! {
     }
 }
 
-fn files() -> Vec<(fn(&[u8]), String)> {
+fn files() -> Vec<(Reader, String)> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    let of = |(name, reader): &(&str, fn(&[u8]))| {
+    let of = |(name, reader): &(&str, Reader)| {
         let reader = *reader;
         let files = fs::read_dir(corpus.join(name)).expect("a folder");
         let texts =
