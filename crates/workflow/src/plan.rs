@@ -42,6 +42,7 @@ mod edges;
 mod event;
 mod gather;
 mod items;
+mod rerun;
 mod run;
 mod scope;
 
@@ -374,6 +375,12 @@ pub enum Error {
     /// The log does not fit the workflow.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// There is no such node to begin with.
+    #[error("there is no node `{node}`")]
+    UnknownNode {
+        /// Its name.
+        node: String,
+    },
 }
 
 /// An event that cannot have happened.
