@@ -13,7 +13,7 @@ use crate::graph::Workflow;
 impl Plan {
     /// Begins another run of a workflow, or of a newer version of it, that makes no call again
     /// which has succeeded in an earlier run, but for those of the nodes `from` and of everything
-    /// that depends on them. A loop or a list is run again as a whole.
+    /// that depends on them. A list of which an item has failed is run again as a whole.
     ///
     /// Inputs may have changed; nodes that use those, or that have changed themselves, belong into
     /// `from`. Returns the beginning of the new run's log, too.
@@ -31,7 +31,8 @@ impl Plan {
             let node =
                 event.call().and_then(|call| plan.workflow.topology().index(call.node.as_str()));
             let is_kept = node.is_some_and(|node| !again[node]);
-            // What was decided then is decided anew, and refused here.
+            // Refused is what was decided then and is decided anew, and what depends on calls that
+            // are made again: it is not to be worked on yet.
             if is_kept && plan.apply(event.clone()).is_ok() {
                 kept.push(event);
                 kept.extend(plan.decided());
@@ -41,7 +42,7 @@ impl Plan {
     }
 }
 
-/// Returns for every node whether its calls are made again.
+/// Returns for every node whether its calls are made again whatever was before it.
 fn again(workflow: &Workflow, log: &[Event], from: &[&str]) -> Result<Vec<bool>, Error> {
     let topology = workflow.topology();
     let mut has_succeeded: HashMap<&str, bool> = HashMap::new();
@@ -58,20 +59,5 @@ fn again(workflow: &Workflow, log: &[Event], from: &[&str]) -> Result<Vec<bool>,
         let unknown = || Error::UnknownNode { node: (*name).to_owned() };
         again[topology.index(name).ok_or_else(unknown)?] = true;
     }
-    loop {
-        let before = again.iter().filter(|again| **again).count();
-        for &node in topology.order() {
-            again[node] |= topology.incoming(node).any(|wire| again[wire.from]);
-        }
-        for area in topology.areas() {
-            if area.nodes().iter().any(|node| again[*node]) {
-                for node in area.nodes() {
-                    again[*node] = true;
-                }
-            }
-        }
-        if again.iter().filter(|again| **again).count() == before {
-            return Ok(again);
-        }
-    }
+    Ok(again)
 }

@@ -472,6 +472,59 @@ fn a_loop_may_be_drawn_on_the_edge_that_leads_in() {
 }
 
 #[test]
+fn a_closed_gate_ends_its_loop_whatever_the_edge_back_asks() {
+    let workflow = workflow(
+        &["in", "review", "revise", "out"],
+        &[
+            "in>review",
+            "review>revise loop: {max_iterations: 3, exit_when: review.data.score > 8}",
+            "revise>review trigger_rule: always",
+            "review>out",
+        ],
+    );
+    let run = Run::new(&workflow).answer(&[("review", "{\"score\":9}")]).finish_all();
+    assert_eq!(run.started(), ["in", "review", "out"]);
+}
+
+/// What is skipped in the last pass counts by the pass before, but not by an earlier run of the
+/// whole loop.
+#[test]
+fn what_follows_a_loop_goes_by_the_last_pass_that_did_something() {
+    let workflow = workflow(
+        &["in", "a", "review", "revise", "behind", "c", "out"],
+        &[
+            "in>a",
+            "a>review",
+            "review>revise loop: {max_iterations: 3, exit_when: review == 'fine'}",
+            "revise>review",
+            "revise>behind",
+            "review>c",
+            "behind>c",
+            "c>a loop: {max_iterations: 2}",
+            "c>out",
+        ],
+    );
+    let answers = [("review", "no"), ("review#2", "fine"), ("review#3", "fine")];
+    let run = Run::new(&workflow).answer(&answers).finish_all();
+    assert_eq!(
+        run.started(),
+        ["in", "a", "review", "revise", "review#2", "behind", "c", "a#2", "review#3", "c#2", "out"]
+    );
+    run.check(
+        TaskState::Completed,
+        &[
+            "in:completed",
+            "a:completed",
+            "review:completed",
+            "revise:skipped",
+            "behind:skipped",
+            "c:completed",
+            "out:completed",
+        ],
+    );
+}
+
+#[test]
 fn loops_run_within_loops() {
     let workflow = workflow(
         &["in", "a", "b", "c", "out"],
@@ -814,13 +867,14 @@ fn a_rerun_takes_over_what_has_succeeded() {
 }
 
 #[test]
-fn a_rerun_begins_loops_from_their_first_pass() {
+fn a_rerun_from_within_a_loop_begins_in_its_first_pass() {
     let workflow = workflow(
         &["in", "a", "b", "c", "out"],
         &["in>a", "a>b", "b>c", "c>b loop: {max_iterations: 2}", "c>out"],
     );
     let run = Run::new(&workflow).finish_all();
-    check_rerun(&run, &["c"], &["in", "a"], &["b"]);
+    check_rerun(&run, &["c"], &["in", "a", "b"], &["c"]);
+    check_rerun(&run, &["b"], &["in", "a"], &["b"]);
     check_rerun(&run, &["out"], &["in", "a", "b", "c", "b#2", "c#2", "out"], &[]);
 }
 
@@ -917,21 +971,28 @@ impl Drawn {
                 format!("{{from: n{from}, to: n{to}, trigger_rule: {rule}{condition}}}")
             })
             .collect();
-        // One that nothing depends on keeps every node connected.
-        let all: Vec<String> = (0..self.fails.len())
-            .map(|number| format!("{{from: n{number}, to: end, trigger_rule: always}}"))
-            .collect();
+        // An input keeps every node connected.
+        let starts = (0..self.fails.len())
+            .filter(|number| !self.edges.iter().any(|edge| edge.1 == *number))
+            .map(|number| format!("{{from: in, to: n{number}}}"));
+        let edges: Vec<String> = edges.into_iter().chain(starts).collect();
         format!(
-            "{{name: w, nodes: [{}, {{id: end, type: wait, config: {{for: 1s}}}}], edges: [{}]}}",
+            "{{name: w, nodes: [{{id: in, type: input}}, {}], edges: [{}]}}",
             nodes.join(","),
-            edges.iter().chain(&all).cloned().collect::<Vec<_>>().join(",")
+            edges.join(",")
         )
+    }
+
+    /// Tells whether an edge leads on from the failure of a node.
+    fn is_handled(&self, node: usize) -> bool {
+        self.edges.iter().any(|(from, _, rule, condition)| {
+            *from == node && *rule != TriggerRule::OnSuccess && *condition != Some(false)
+        })
     }
 
     /// The reference: node by node, as the rules are written down.
     fn endings(&self) -> Vec<&'static str> {
         let mut endings: Vec<&'static str> = Vec::new();
-        // The edges to the last node are `always`, and so handle every failure.
         for to in 0..self.fails.len() {
             let edges: Vec<_> = self.edges.iter().filter(|edge| edge.1 == to).collect();
             let mut is_active = edges.is_empty();
@@ -940,8 +1001,8 @@ impl Drawn {
                 let is_meant = match (rule, endings[*from]) {
                     (TriggerRule::Always, _)
                     | (TriggerRule::OnSuccess, "completed" | "ignored")
-                    | (TriggerRule::OnFailure, "failed") => true,
-                    (TriggerRule::OnSuccess, "canceled") => {
+                    | (TriggerRule::OnFailure, "failed" | "unhandled") => true,
+                    (TriggerRule::OnSuccess, "canceled" | "unhandled") => {
                         is_broken = true;
                         false
                     }
@@ -954,7 +1015,8 @@ impl Drawn {
                 (_, false, _) => "skipped",
                 (_, _, false) => "completed",
                 (_, _, true) if self.on_error[to] == OnError::Ignore => "ignored",
-                (_, _, true) => "failed",
+                (_, _, true) if self.is_handled(to) => "failed",
+                (_, _, true) => "unhandled",
             });
         }
         endings
@@ -993,11 +1055,20 @@ proptest! {
                 run.apply(ended(call, if fails { "!no" } else { "fine" }));
             }
         }
-        let expected: Vec<String> = drawn.endings().iter().enumerate().map(|(number, ending)| {
-            format!("n{number}:{}", if *ending == "ignored" { "completed" } else { ending })
-        }).chain(["end:completed".to_owned()]).collect();
+        let endings = drawn.endings();
+        let shown = endings.iter().enumerate().map(|(number, ending)| {
+            let ending = match *ending {
+                "ignored" => "completed",
+                "unhandled" => "failed",
+                ending => ending,
+            };
+            format!("n{number}:{ending}")
+        });
+        let expected: Vec<String> = ["in:completed".to_owned()].into_iter().chain(shown).collect();
         prop_assert_eq!(run.endings(), expected);
-        prop_assert_eq!(run.plan.state(), TaskState::Completed, "every failure is handled");
+        let is_failed = endings.contains(&"unhandled");
+        let state = if is_failed { TaskState::Failed } else { TaskState::Completed };
+        prop_assert_eq!(run.plan.state(), state);
 
         let mut ended: HashMap<String, usize> = HashMap::new();
         for (at, event) in run.log.iter().enumerate() {
