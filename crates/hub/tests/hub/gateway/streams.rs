@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use futures_util::{StreamExt as _, future::join_all};
+use futures_util::{StreamExt as _, future::join_all, stream};
 use http::HeaderValue;
 use nuncio_client::{Options, Remote};
 use nuncio_protocol::{
@@ -89,7 +89,7 @@ fn broken(world: &World, way: SocketAddr, key: &str, form: WireForm) -> Remote {
 
 /// Notices silence soon, and comes back soon.
 fn impatient(options: &mut Options) {
-    options.clocks.idle = Duration::from_millis(400);
+    options.clocks.idle = Duration::from_millis(700);
     options.clocks.first_byte = Duration::from_secs(2);
     options.resumes.pause = Duration::from_millis(5);
     options.resumes.longest = Duration::from_millis(100);
@@ -100,7 +100,7 @@ fn impatient(options: &mut Options) {
 
 /// R03: cuts on both sides of the hub. Each stream gets all there is, once and in order.
 async fn check_cuts(agent: WireForm, skilled: Skilled, mut seed: Random) {
-    const STREAMS: usize = 12;
+    const STREAMS: usize = 6;
     const PIECES: u32 = 30;
     let what = format!("{} {skilled:?}", agent.name());
     let world = World::with(|settings| impatient(&mut settings.options)).await;
@@ -163,14 +163,20 @@ async fn check_cuts(agent: WireForm, skilled: Skilled, mut seed: Random) {
     }
 }
 
+/// Agents of all forms, a few at a time: who is too busy takes others for silent.
+async fn check_cuts_of_all(skilled: Skilled, random: &mut Random) {
+    let checks = FORMS.map(|form| check_cuts(form, skilled, random.fork()));
+    stream::iter(checks).buffer_unordered(2).collect::<Vec<()>>().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn r03_cuts_on_both_sides_lose_nothing_and_repeat_nothing() {
     let mut random = Random::new();
-    join_all(FORMS.map(|form| check_cuts(form, Skilled::Resumes, random.fork()))).await;
+    check_cuts_of_all(Skilled::Resumes, &mut random).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r03_cuts_lose_nothing_where_the_agent_numbers_nothing() {
     let mut random = Random::new();
-    join_all(FORMS.map(|form| check_cuts(form, Skilled::Streams, random.fork()))).await;
+    check_cuts_of_all(Skilled::Streams, &mut random).await;
 }
