@@ -1,5 +1,6 @@
 //! The inbox: what waits for a person, and who answers it.
 
+use nuncio_protocol::json::Raw;
 use serde_json::{Value, json};
 
 use super::office::{Office, ask, done, refused};
@@ -116,7 +117,7 @@ async fn a_denial_is_told_and_ends_the_task_if_that_is_wanted() {
     let answered = deny("pay 1", json!({ "reason": "too dear" })).await;
     let told = office.last_told();
     assert_eq!(told.parts[0].as_text(), Some("denied: too dear"));
-    let data = told.parts[1].as_data().map(|data| data.as_str());
+    let data = told.parts[1].as_data().map(Raw::as_str);
     assert_eq!(data, Some(r#"{"approved":false,"reason":"too dear"}"#));
     assert_eq!(answered["canceled"], Value::Null);
     // No body is a denial without a reason.

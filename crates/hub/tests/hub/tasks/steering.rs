@@ -1,5 +1,6 @@
 //! Ending tasks, speaking to them, and their webhooks.
 
+use nuncio_protocol::json::Raw;
 use nuncio_testkit::webhook::{Answer, Receiver};
 use serde_json::{Value, json};
 
@@ -60,7 +61,7 @@ async fn what_is_said_to_a_task_reaches_the_agent_once_and_says_who_spoke() {
     done(&keyed, "POST", &path, &said).await;
     let told = office.last_told();
     assert_eq!(told.text(), "yes\nmore");
-    assert_eq!(told.parts[1].as_data().map(|data| data.as_str()), Some(r#"{"account":"7"}"#));
+    assert_eq!(told.parts[1].as_data().map(Raw::as_str), Some(r#"{"account":"7"}"#));
     let by = told.metadata.as_ref().and_then(|all| all.get("answeredBy"));
     assert_eq!(by.and_then(|by| by.as_text()).as_deref(), Some("user:ann"));
     // Sent again it is the same word, though the task has ended.
