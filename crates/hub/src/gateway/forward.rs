@@ -18,7 +18,7 @@ use nuncio_protocol::{
     task::{StreamResponse, Task},
 };
 use nuncio_tasks::{
-    agent::{Agent as TaskAgent, Cause, Conduct, Failure, Interrupted, Turn, Wait},
+    agent::{Agent as TaskAgent, Cause, Conduct, Failure, Interrupted, Turn},
     output::{self, Output},
     store::Wake,
 };
@@ -28,7 +28,8 @@ use super::{
     lines::Lines,
     note::Note,
     pull::{Desks, Handed},
-    translate::{Ours, outward},
+    queue::{self, QUEUE, Queued, Queueing},
+    translate::Ours,
     turnstile::Turnstiles,
     way::{Happening, Opened, Way, not_a2a},
 };
@@ -44,9 +45,6 @@ const AUTH_LOOK: Duration = Duration::from_secs(5);
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 const LAST_LOOK: Duration = Duration::from_secs(15);
 
-/// When a busy agent may be asked again (MD-32).
-const BUSY_RETRY: Duration = Duration::from_secs(30);
-
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
@@ -58,6 +56,8 @@ pub(crate) struct Patience {
     pub(crate) cancel: Duration,
     /// How long a message waits for an agent that fetches its work (MD-33).
     pub(crate) fetch: Duration,
+    /// How long an agent may be silent before it is asked whether it is still there (MD-30).
+    pub(crate) silence: Duration,
 }
 
 /// Hands turns to agents elsewhere.
@@ -67,10 +67,11 @@ pub(crate) struct Forwarder {
     pub(crate) turnstiles: Arc<Turnstiles>,
     pub(crate) desks: Arc<Desks>,
     pub(crate) patience: Patience,
+    pub(crate) queueing: Queueing,
 }
 
 impl TaskAgent for Forwarder {
-    async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
+    async fn run(&self, mut turn: Turn, output: Output) -> Result<(), Failure> {
         let place = &turn.place;
         let organisation = Organisation::parse(place.tenant.as_str());
         let id = AgentId::parse(place.agent.as_str());
@@ -84,10 +85,18 @@ impl TaskAgent for Forwarder {
         let context = turn.task.context_id.clone();
         let Some(context) = context else { return Err(Failure::new("a task has a context")) };
         let note = Note::read(turn.note.as_ref());
+        let queued = match &note.queued {
+            Some(queued) => {
+                turn.asked = queued.asked();
+                Some(queued.clone())
+            }
+            None => Queued::wanted(&turn.asked),
+        };
         let forwarding = Forwarding {
             ours: Ours { task: turn.task.id.clone(), context },
             is_first: note.task.is_none(),
             note,
+            queued,
             has_spoken: false,
             forwarder: self,
             agent,
@@ -110,14 +119,16 @@ impl TaskAgent for Forwarder {
     }
 }
 
-struct Forwarding<'f> {
-    forwarder: &'f Forwarder,
-    agent: Arc<Agent>,
-    caller: Caller,
-    turn: Turn,
-    output: Output,
-    ours: Ours,
-    note: Note,
+pub(super) struct Forwarding<'f> {
+    pub(super) forwarder: &'f Forwarder,
+    pub(super) agent: Arc<Agent>,
+    pub(super) caller: Caller,
+    pub(super) turn: Turn,
+    pub(super) output: Output,
+    pub(super) ours: Ours,
+    pub(super) note: Note,
+    /// What is kept of the call while it waits, if it may.
+    pub(super) queued: Option<Queued>,
     /// Whether the agent has never heard of the task.
     is_first: bool,
     /// Whether our caller has been told anything.
@@ -162,12 +173,13 @@ impl Forwarding<'_> {
     async fn work(&mut self) -> Result<(), Failure> {
         let way = match self.way().await {
             Ok(way) => way,
-            Err(error) => return self.give_up(error).await,
+            Err(error) => return self.give_up(queue::unsent(error)).await,
         };
         let is_known = self.note.task.is_some() || self.note.accepted.is_some();
         match self.turn.cause {
-            Cause::Message => self.pass_on(&way).await,
-            Cause::Interrupted if self.is_unheard() && way.knows_keys() => self.pass_on(&way).await,
+            Cause::Message => self.pass_on(way).await,
+            Cause::Interrupted if self.note.queued.is_some() => self.pass_on(way).await,
+            Cause::Interrupted if self.is_unheard() && way.knows_keys() => self.pass_on(way).await,
             Cause::Interrupted if self.is_unheard() => {
                 let text = "INTERRUPTED: the hub stopped while it handed the message over, and \
                             nobody knows whether the agent got it; send it again if that does \
@@ -191,7 +203,7 @@ impl Forwarding<'_> {
         }
     }
 
-    async fn way(&self) -> Result<Way, Error> {
+    pub(super) async fn way(&self) -> Result<Way, Error> {
         let Forwarder { lines, desks, patience, .. } = self.forwarder;
         if self.agent.delivery == Delivery::Pull {
             return Ok(Way::Fetched(desks.of(&self.agent.id), patience.lost));
@@ -200,39 +212,21 @@ impl Forwarding<'_> {
     }
 
     /// Hands the message to the agent, and what comes of it to our log.
-    async fn pass_on(&mut self, way: &Way) -> Result<(), Failure> {
-        let priority = self.turn.asked.priority;
-        let turnstiles = &self.forwarder.turnstiles;
-        // Held for as long as the agent works for us.
-        let _pass = match turnstiles.pass(&self.agent.id, priority).await {
-            Ok(pass) => pass,
-            Err(busy) => {
-                let error = Error::new(ErrorKind::Unavailable, busy.to_string())
-                    .with_reason(reason::AGENT_UNAVAILABLE)
-                    .with_retry_after(BUSY_RETRY);
-                return self.give_up(error).await;
-            }
-        };
-        let at_once = !way.streams() && self.turn.asked.wait != Wait::End;
-        let message = self.turn.message.clone();
-        let request = outward(message, &self.ours.task, &self.note, &self.turn.asked, at_once);
-        let opened = tokio::select! {
-            opened = way.send(self.context(), &self.ours.task, request) => opened,
-            () = self.turn.cancelled() => return self.stop_unheard().await,
-        };
+    async fn pass_on(&mut self, way: Way) -> Result<(), Failure> {
+        // The pass is held for as long as the agent works for us.
+        let Some((_pass, way, opened)) = self.hand_over(way).await? else { return Ok(()) };
         let events = match opened {
-            Err(error) => return self.give_up(error.into()).await,
-            Ok(Opened::Events(events)) => Ok(events),
-            Ok(Opened::Laid(handed)) => match self.wait_for_fetching(handed).await? {
+            Opened::Events(events) => Ok(events),
+            Opened::Laid(handed) => match self.wait_for_fetching(handed).await? {
                 Some(events) => Ok(events),
                 None => return Ok(()),
             },
-            Ok(Opened::Answer(response)) => match self.take(None, response).await? {
+            Opened::Answer(response) => match self.take(None, response).await? {
                 Step::Done => return Ok(()),
-                Step::GoOn => self.again(way).await,
+                Step::GoOn => self.again(&way).await,
             },
         };
-        self.follow(way, events).await
+        self.follow(&way, events).await
     }
 
     /// Waits until the agent fetches the message, and writes down that it has. `None` if it is
@@ -501,13 +495,16 @@ impl Forwarding<'_> {
     }
 
     /// Ends a task that the agent has not named yet: all we can do is hang up.
-    async fn stop_unheard(&self) -> Result<(), Failure> {
-        let text = "canceled before the agent had named its task; it was hung up on";
+    pub(super) async fn stop_unheard(&self) -> Result<(), Failure> {
+        let text = match self.note.queued {
+            Some(_) => "canceled before it was handed to the agent",
+            None => "canceled before the agent had named its task; it was hung up on",
+        };
         self.output.status(TaskState::Canceled, Some(Message::agent(text))).await.or_else(heard)
     }
 
     /// Says that it does not go on, and why: to whoever waits, or in the task.
-    async fn give_up(&self, error: Error) -> Result<(), Failure> {
+    pub(super) async fn give_up(&self, error: Error) -> Result<(), Failure> {
         let error = told(error, &self.agent);
         if self.has_spoken {
             return Err(Failure::new(error.message()));
@@ -521,13 +518,15 @@ impl Forwarding<'_> {
         self.output.refuse(error, state).await.or_else(heard)
     }
 
-    fn context(&self) -> CallContext {
+    pub(super) fn context(&self) -> CallContext {
         let asked = &self.turn.asked;
         let message = &self.turn.message.message_id;
+        // What is meant for us is no wish to the agent.
+        let extensions = asked.extensions.iter().filter(|uri| *uri != QUEUE).cloned().collect();
         CallContext {
             priority: asked.priority,
             trace: asked.trace.clone(),
-            extensions: asked.extensions.clone(),
+            extensions,
             idempotency_key: Some(format!("{}:{message}", self.ours.task)),
             parent: Some(self.ours.task.clone()),
             ..CallContext::new(self.caller.clone())
@@ -536,7 +535,7 @@ impl Forwarding<'_> {
 }
 
 /// An agent that says what may not follow is not heard; everything else ends the work.
-fn heard(error: output::Error) -> Result<(), Failure> {
+pub(super) fn heard(error: output::Error) -> Result<(), Failure> {
     match error {
         output::Error::Refused(refused) if refused.is_out_of_turn() => {
             tracing::debug!(%refused, "an agent spoke out of turn");

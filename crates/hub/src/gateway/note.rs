@@ -4,6 +4,8 @@ use bytes::Bytes;
 use nuncio_protocol::ids::{ContextId, TaskId};
 use serde::{Deserialize, Serialize};
 
+use super::queue::Queued;
+
 /// How the agent knows a task of ours. Kept with the task, and shown to nobody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Note {
@@ -19,6 +21,9 @@ pub(crate) struct Note {
     /// The last event of the agent's that is in our log, if it numbers them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) seen: Option<u64>,
+    /// The call waits, and the agent has not seen its message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) queued: Option<Queued>,
 }
 
 impl Note {
