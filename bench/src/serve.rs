@@ -139,7 +139,7 @@ async fn refer(arguments: &[String]) -> Result<()> {
     };
     let mut given = None;
     let mut grpc_port = port("GRPC_PORT")?;
-    let (mut answers, mut log) = (None, None);
+    let (mut answers, mut log, mut agent) = (None, None, None);
     for option in options.chunks(2) {
         let [name, value] = option else { bail!("{} needs a value", option[0]) };
         match &**name {
@@ -147,13 +147,14 @@ async fn refer(arguments: &[String]) -> Result<()> {
             "--grpc-port" => grpc_port = Some(value.parse().context("--grpc-port is no port")?),
             "--answers" => answers = Some(PathBuf::from(value)),
             "--log" => log = Some(PathBuf::from(value)),
+            "--agent" => agent = Some(value.parse().context("--agent is no address")?),
             _ => bail!("references know no option {name}"),
         }
     }
     let port = given.or(port("PORT")?).context("no --port, and no PORT")?;
     let kind = kind.clone();
     let store = std::env::var("STORE").ok();
-    reference::run(reference::Options { kind, port, grpc_port, answers, log, store }).await
+    reference::run(reference::Options { kind, port, grpc_port, answers, log, store, agent }).await
 }
 
 /// Builds the echo agent on our own server and returns where it is.

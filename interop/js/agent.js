@@ -6,6 +6,20 @@ import { createInterface } from 'node:readline';
 
 const READY = 'listening on ';
 
+/** Whether a hub carries the calls; NUNCIO_AGENT is the built example `carry` then. */
+export const CARRIED = 'NUNCIO_CARRIED' in process.env;
+
+/** What the titles of suites say of that. */
+export const THROUGH = CARRIED ? ' through the hub' : '';
+
+/**
+ * Tells whether a binding is offered in a version. Callers of 0.3 have no word for the agent
+ * behind a shared gRPC endpoint, as the hub's is.
+ * @param {string} binding
+ * @param {string} version
+ */
+export const offers = (binding, version) => !(CARRIED && binding === 'GRPC' && version === '0.3');
+
 /**
  * Runs the agent that NUNCIO_AGENT names.
  * @returns {Promise<{url: string, stop: () => Promise<void>}>}
@@ -24,7 +38,8 @@ export async function start() {
       child.kill();
       await ended;
     };
-    return { url: line.slice(READY.length), stop };
+    // With a slash: the SDK takes the last part of a path for a file's name otherwise.
+    return { url: `${line.slice(READY.length)}/`, stop };
   }
   throw new Error('the agent ended before it listened');
 }

@@ -21,7 +21,7 @@ export const TRANSPORTS = {
 };
 
 /** Where a card is that names one version first: the usual place, which is asked by a header. */
-export const CARDS = { '1.0': undefined, '0.3': '/.well-known/agent.json' };
+export const CARDS = { '1.0': undefined, '0.3': '.well-known/agent.json' };
 
 /**
  * Makes a client from the card at a URL.

@@ -233,6 +233,23 @@ impl References {
         self.launch("client-target", &[])
     }
 
+    /// A proxy before an agent.
+    pub(crate) fn proxy(&self, agent: SocketAddr) -> Launch {
+        self.launch("proxy", &["--agent", &agent.to_string()])
+    }
+
+    /// A hub of ours before an agent, by what the report calls it.
+    pub(crate) fn gateway(
+        &self,
+        name: &'static str,
+        kind: &'static str,
+        agent: SocketAddr,
+        store: String,
+    ) -> Launch {
+        let launch = self.launch(kind, &["--agent", &agent.to_string()]);
+        Launch { name, store: Some(store), ..launch }
+    }
+
     fn launch(&self, name: &'static str, options: &[&str]) -> Launch {
         let arguments =
             ["reference", name].into_iter().chain(options.iter().copied()).map(str::to_owned);

@@ -13,13 +13,18 @@
 //! - `client-target` is bare, but an answer has the number of its request, so that a client
 //!   that looks at it can be measured.
 //!
-//! None of them is an A2A server.
+//! - `proxy` hands every request on to an agent, and its answer back.
+//!
+//! None of them is an A2A server. `gateway` is ours: a hub that carries calls to an agent, which
+//! speaks 0.3 behind `gateway-legacy`.
 
 mod bare;
 mod body;
 mod durable;
+mod gateway;
 mod grpc;
 mod postgres;
+mod proxy;
 mod typed;
 
 use std::{
@@ -43,6 +48,7 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use memchr::memmem;
+use nuncio_protocol::version::Version;
 use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot},
@@ -59,8 +65,10 @@ pub(crate) struct Options {
     pub(crate) answers: Option<PathBuf>,
     /// The file that `durable` appends to.
     pub(crate) log: Option<PathBuf>,
-    /// The database of `postgres`.
+    /// The database of `postgres`, and where `gateway` keeps tasks.
     pub(crate) store: Option<String>,
+    /// The agent behind `proxy` and `gateway`.
+    pub(crate) agent: Option<SocketAddr>,
 }
 
 enum Kind {
@@ -75,6 +83,20 @@ enum Kind {
 pub(crate) async fn run(options: Options) -> Result<()> {
     if let Some(port) = options.grpc_port {
         tokio::spawn(grpc::serve(listen(port).await?));
+    }
+    if let Some(agent) = options.agent {
+        let listener = listen(options.port).await?;
+        let store = options.store.as_deref();
+        return match &*options.kind {
+            "proxy" => until_orphaned(proxy::serve(listener, agent)).await,
+            "gateway" => {
+                until_orphaned(gateway::serve(listener, agent, Version::V1_0, store)).await
+            }
+            "gateway-legacy" => {
+                until_orphaned(gateway::serve(listener, agent, Version::V0_3, store)).await
+            }
+            other => bail!("{other} has no agent behind it"),
+        };
     }
     let answers = || bare::Answers::read(options.answers.as_deref());
     let kind = match &*options.kind {
@@ -95,6 +117,14 @@ pub(crate) async fn run(options: Options) -> Result<()> {
     let listener = listen(options.port).await?;
     tokio::select! {
         served = serve(listener, Arc::new(kind)) => served,
+        () = orphaned() => Ok(()),
+    }
+}
+
+/// Serves until the parent is gone.
+async fn until_orphaned(serve: impl Future<Output = Result<()>>) -> Result<()> {
+    tokio::select! {
+        served = serve => served,
         () = orphaned() => Ok(()),
     }
 }

@@ -5,8 +5,8 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::{Context as _, Result, bail, ensure};
 
 /// Everything that can be measured, in the order of the report.
-pub const SUITES: [&str; 9] =
-    ["cold", "unary", "durable", "postgres", "stream", "grpc", "read", "hold", "client"];
+pub const SUITES: [&str; 10] =
+    ["cold", "unary", "durable", "postgres", "stream", "grpc", "read", "hold", "gateway", "client"];
 
 /// What `--help` says.
 pub const HELP: &str = "\
@@ -17,7 +17,7 @@ Measures A2A servers from outside, side by side with references, and prints rati
                       of nuncio-server, built in release
   --client COMMAND    the client to measure; it reads URL, IN_FLIGHT and SECONDS from the
                       environment and prints how many calls were answered, in how many seconds
-  --only SUITE,...    cold, unary, durable, postgres, stream, grpc, read, hold, client
+  --only SUITE,...    cold, unary, durable, postgres, stream, grpc, read, hold, gateway, client
   --rounds N          how often every point is measured (3)
   --seconds S         how long each time (1.5)
   --tasks N,...       how large the servers grow whose tasks are read (10000)

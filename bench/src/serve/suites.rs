@@ -19,6 +19,9 @@ use super::{
 const MEMORY: &str = "ours, memory";
 const SQLITE: &str = "ours, SQLite";
 const POSTGRES: &str = "ours, Postgres";
+const GATEWAY: &str = "ours, gateway";
+const LEGACY: &str = "ours, gateway to 0.3";
+const KEPT: &str = "ours, gateway on SQLite";
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * 1024.0;
@@ -48,6 +51,7 @@ pub(crate) async fn run(name: &str, setup: &Setup) -> Result<Report> {
         "grpc" => grpc(setup).await,
         "read" => read(setup).await,
         "hold" => hold(setup).await,
+        "gateway" => gateway(setup).await,
         _ => clients::run(setup).await,
     }
 }
@@ -305,6 +309,48 @@ async fn hold(setup: &Setup) -> Result<Report> {
         let goal = launch.is_measured().then_some(Goal::AtMost(18.0, 16.0));
         report.add(what, vec![each], " KiB", goal);
     }
+    Ok(report)
+}
+
+/// Calls that the hub carries, beside a proxy that looks at nothing.
+async fn gateway(setup: &Setup) -> Result<Report> {
+    let mut report = Report::default();
+    let Some(agent) = setup.memory() else { return Ok(report) };
+    let agent = Contestant::start(&agent).await?;
+    let behind = agent.server.address();
+    let points = [
+        Point::Send { connections: 64 },
+        Point::Send { connections: 1 },
+        Point::Stream { streams: 64, chunks: 100 },
+    ];
+    let launches = async || {
+        let memory = || "memory".to_owned();
+        let kept = format!("sqlite:{}", setup.fresh()?.join("tasks.sqlite").display());
+        let references = &setup.references;
+        Ok(vec![
+            Some(references.proxy(behind)),
+            Some(references.gateway(GATEWAY, "gateway", behind, memory())),
+            Some(references.gateway(LEGACY, "gateway-legacy", behind, memory())),
+            Some(references.gateway(KEPT, "gateway", behind, kept)),
+        ])
+    };
+    let tables = setup.rounds(&points, launches).await?;
+    for table in &tables[..2] {
+        report.judge(table, GATEWAY, "proxy", Goal::AtLeast(0.60, 0.75));
+        report.judge(table, LEGACY, "proxy", Goal::AtLeast(0.45, 0.60));
+    }
+    report.judge(&tables[2], GATEWAY, "proxy", Goal::AtLeast(0.80, 0.80));
+    report.tables = tables;
+    let streams = setup.settings.streams;
+    let launch = setup.references.gateway(GATEWAY, "gateway", behind, "memory".to_owned());
+    let Contestant { server, .. } = Contestant::start(&launch).await?;
+    let before = server.settled_memory().await?;
+    let held = Held::open(&server, streams).await?;
+    let after = server.settled_memory().await?;
+    ensure!(held.open_streams() == streams, "the gateway closed idle streams");
+    let each = as_f64(after.saturating_sub(before)) / as_f64(streams as u64) / KIB;
+    let what = format!("idle stream of {streams}, {GATEWAY}");
+    report.add(what, vec![each], " KiB", Some(Goal::AtMost(30.0, 30.0)));
     Ok(report)
 }
 

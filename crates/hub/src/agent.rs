@@ -1,6 +1,6 @@
 //! What the directory knows of an agent, for as long as it is known.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, net::IpAddr, sync::Arc};
 
 use nuncio_protocol::{
     card::{AgentCard, CardForm, read_any},
@@ -278,6 +278,19 @@ impl Card {
         self.parsed.1
     }
 
+    /// Returns the URL of its first interface. Places that speak gRPC are named as `host:port`:
+    /// those on this machine speak it without TLS.
+    pub fn url(&self) -> Option<String> {
+        let url = &self.card().supported_interfaces.first()?.url;
+        if url.contains("://") {
+            return Some(url.clone());
+        }
+        let host = url.rsplit_once(':').map_or(url.as_str(), |(host, _)| host);
+        let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        let is_here = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+        Some(format!("{}://{url}", if is_here { "http" } else { "https" }))
+    }
+
     /// Tells whether another card may take the place of this one unasked: it leaves skills,
     /// security and addresses as they are.
     pub fn says_the_same_as(&self, other: &Self) -> bool {
@@ -351,5 +364,29 @@ impl Agent {
     /// Returns what people know it by: the name on its card, or its own.
     pub fn title(&self) -> &str {
         self.card.as_ref().map_or(self.name.as_str(), |card| &card.card().name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(url: &str, expected: &str) {
+        let interface =
+            format!(r#"{{"url":"{url}","protocolBinding":"GRPC","protocolVersion":"1.0"}}"#);
+        let card = Card::parse(&format!(
+            r#"{{"name":"a","description":"d","version":"1","supportedInterfaces":[{interface}]}}"#
+        ));
+        assert_eq!(card.unwrap().url().as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn an_interface_without_a_scheme_is_one_of_grpc() {
+        check("https://a.example/x", "https://a.example/x");
+        check("a.example:50051", "https://a.example:50051");
+        check("127.0.0.1:50051", "http://127.0.0.1:50051");
+        check("[::1]:50051", "http://[::1]:50051");
+        check("localhost:50051", "http://localhost:50051");
     }
 }

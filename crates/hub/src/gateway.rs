@@ -8,20 +8,25 @@
 //! [`Gateway`] judges a call and hands it to the engine; `forward` is the engine's agent that
 //! speaks for the one elsewhere; `lines` knows how each is reached.
 
+mod answer;
 pub(crate) mod card;
 mod forward;
+mod gist;
 mod lines;
 mod note;
+mod observe;
 pub(crate) mod pull;
 pub(crate) mod queue;
 pub(crate) mod route;
+pub(crate) mod trace;
 mod translate;
 pub(crate) mod tree;
 mod turnstile;
 mod way;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use nuncio_auth::{
@@ -35,7 +40,6 @@ use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::{AgentId, Organisation},
     json::{Object, Shared},
-    message::Message,
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -48,7 +52,7 @@ use nuncio_protocol::{
 };
 use nuncio_server::dialects::SKILL_ID;
 use nuncio_tasks::{
-    agent::{Agents, Asked, Employed},
+    agent::{Agents, Asked, Employed, Wait},
     engine::{self, Call, Sent, Tasks},
     scope::{Name, Place, caller_name},
     store::Store,
@@ -59,17 +63,18 @@ use tokio::{
     time::Instant,
 };
 
+pub(crate) use self::answer::Word;
 pub use self::queue::Queueing;
 use self::{
     forward::{Forwarder, Patience},
     lines::Lines,
-    note::Note,
+    note::{Note, Wishes},
     pull::{Desk, Desks},
     route::{Candidate, Ranking},
     turnstile::Turnstiles,
 };
 use crate::{
-    Directory,
+    Directory, Metrics,
     agent::{Agent, Match},
     directory::Passing,
     event,
@@ -144,6 +149,8 @@ pub struct Ground {
     pub guard: Guard,
     /// Signs pair tokens.
     pub minter: Arc<Minter>,
+    /// What happens, counted.
+    pub metrics: Metrics,
 }
 
 /// Carries calls to agents. Cheap to clone.
@@ -154,8 +161,10 @@ struct Inner {
     directory: Directory,
     tasks: Tasks,
     lines: Arc<Lines>,
+    hosted: Arc<Hosted>,
     turnstiles: Arc<Turnstiles>,
     desks: Arc<Desks>,
+    metrics: Metrics,
     settings: Settings,
     /// Ends with us.
     _listening: JoinSet<()>,
@@ -173,15 +182,20 @@ struct Following {
 /// The agents of the directory, as the engine finds them.
 struct Roster {
     lines: Arc<Lines>,
+    hosted: Arc<Hosted>,
     forwarder: Employed,
 }
+
+/// The agents that the hub runs itself.
+type Hosted = ArcSwap<HashMap<AgentId, Employed>>;
 
 impl Agents for Roster {
     fn find(&self, place: &Place) -> Option<Employed> {
         let organisation = Organisation::parse(place.tenant.as_str()).ok()?;
         let id = AgentId::parse(place.agent.as_str()).ok()?;
         self.lines.agent(&organisation, &id)?;
-        Some(self.forwarder.clone())
+        let hosted = self.hosted.load().get(&id).cloned();
+        Some(hosted.unwrap_or_else(|| self.forwarder.clone()))
     }
 }
 
@@ -194,7 +208,7 @@ impl Gateway {
         store: Arc<dyn Store>,
         engine: impl FnOnce(engine::Builder) -> engine::Builder,
     ) -> Self {
-        let Ground { directory, client, guard, minter } = ground;
+        let Ground { directory, client, guard, minter, metrics } = ground;
         let options = settings.options.clone();
         let lines = Arc::new(Lines::new(directory.clone(), client, guard, minter, options));
         let Settings { in_flight, queue, queue_wait, queueing, .. } = settings;
@@ -213,15 +227,19 @@ impl Gateway {
             desks: Arc::clone(&desks),
             patience: Patience { lost, ceiling, cancel, fetch, silence },
             queueing,
+            metrics: metrics.clone(),
         });
-        let roster = Roster { lines: Arc::clone(&lines), forwarder };
+        let hosted = Arc::new(Hosted::default());
+        let roster = Roster { lines: Arc::clone(&lines), hosted: Arc::clone(&hosted), forwarder };
         let tasks = engine(Tasks::builder(store).agents(Arc::new(roster))).start();
         Self(Arc::new(Inner {
             directory,
             tasks,
             lines,
+            hosted,
             turnstiles,
             desks,
+            metrics,
             settings,
             _listening: listening,
         }))
@@ -232,14 +250,23 @@ impl Gateway {
         &self.0.tasks
     }
 
-    /// Proves to an agent that it is the hub who calls; without, a pair token does if the agent
-    /// has registered itself.
+    /// Returns the gateway as callers meet it: what they do is written down.
+    pub(crate) fn observed(&self) -> Arc<dyn A2aService> {
+        Arc::new(observe::Observed::new(self.clone()))
+    }
+
+    /// Runs these agents itself, in place of those it has run so far.
+    pub fn host(&self, agents: impl IntoIterator<Item = (AgentId, Employed)>) {
+        self.0.hosted.store(Arc::new(agents.into_iter().collect()));
+    }
+
+    /// Proves to these agents that it is the hub who calls, in place of what was given so far.
+    /// To others a pair token does, if they have registered themselves.
     pub fn prove_with(
         &self,
-        agent: AgentId,
-        credentials: Option<Arc<dyn nuncio_client::Credentials>>,
+        proofs: impl IntoIterator<Item = (AgentId, Arc<dyn nuncio_client::Credentials>)>,
     ) {
-        self.0.lines.prove_with(agent, credentials);
+        self.0.lines.prove_with(proofs.into_iter().collect());
     }
 
     /// Returns where the work of an agent lies that fetches it.
@@ -327,6 +354,13 @@ impl Inner {
         Ok((agent, call))
     }
 
+    /// Returns what an agent is called.
+    fn called(&self, id: &str) -> String {
+        let state = self.directory.state();
+        let agent = AgentId::parse(id).ok().and_then(|id| state.agent(&id).cloned());
+        agent.map_or_else(|| id.to_owned(), |agent| agent.name.as_str().to_owned())
+    }
+
     fn organisation(&self, ctx: &CallContext) -> Result<Organisation, Error> {
         match &ctx.organisation {
             None => Ok(self.settings.organisation.clone()),
@@ -351,15 +385,39 @@ impl Inner {
         line.get_extended_card(ctx, GetExtendedAgentCardRequest { tenant: None }).await
     }
 
-    /// Returns what to begin a task with in a conversation that the agent knows already, by a
-    /// name of its own.
-    async fn note_in(&self, place: &Place, message: &Message) -> Result<Option<Bytes>, Error> {
-        let (Some(context), None) = (&message.context_id, &message.task_id) else {
+    /// Returns what to begin a task with: how the message was sent, and the agent's own name of
+    /// the conversation, if it knows that already.
+    async fn first_note(
+        &self,
+        agent: &Agent,
+        place: &Place,
+        (operation, request): (Operation, &SendMessageRequest),
+    ) -> Result<Option<Bytes>, Error> {
+        let SendMessageRequest { message, configuration, metadata, .. } = request;
+        if message.task_id.is_some() {
             return Ok(None);
+        }
+        let modes = configuration.as_ref().map(|wishes| wishes.accepted_output_modes.clone());
+        let waits = operation == Operation::SendMessage && !request.returns_immediately();
+        let asked = Asked {
+            wait: if waits { Wait::End } else { Wait::Events },
+            context_is_given: message.context_id.is_some(),
+            metadata: metadata.clone(),
+            output_modes: modes.unwrap_or_default(),
+            ..Asked::default()
         };
-        let note = self.tasks.note_in(place, context).await?;
-        let context = Note::read(note.as_ref()).context;
-        Ok(context.map(|context| Note { context: Some(context), ..Note::default() }.write()))
+        let card = agent.card.as_ref();
+        let streams = card.is_some_and(|card| card.card().capabilities.streaming == Some(true));
+        let known = match &message.context_id {
+            Some(context) => self.tasks.note_in(place, context).await?,
+            None => None,
+        };
+        let note = Note {
+            context: Note::read(known.as_ref()).context,
+            wishes: Wishes::new(message, &asked, streams),
+            ..Note::default()
+        };
+        Ok((note != Note::default()).then(|| note.write()))
     }
 
     /// Cuts a stream when its reader may no longer see it.
@@ -398,8 +456,10 @@ impl Inner {
             (one, other) => vec![one.or(other)],
         };
         let (agent, mut call) = self.judge(ctx, Some(operation), &skills)?;
-        call.note = self.note_in(&call.place, &request.message).await?;
-        call.parent = tree::parent(&self.tasks, ctx, &call.place, self.settings.depth).await?;
+        call.note = self.first_note(&agent, &call.place, (operation, request)).await?;
+        let called = |id: &str| self.called(id);
+        let limit = (self.settings.depth, called);
+        call.parent = tree::parent(&self.tasks, ctx, &call.place, limit).await?;
         Ok((agent, call))
     }
 }
@@ -441,7 +501,8 @@ fn call(ctx: &CallContext, organisation: &Organisation, agent: &Agent) -> Result
         asked: Asked {
             extensions: ctx.extensions.clone(),
             priority: ctx.priority,
-            trace: ctx.trace.clone(),
+            // A trace does not end at the hub, and may begin here.
+            trace: ctx.trace.clone().or_else(|| Some(trace::root())),
             ..Asked::default()
         },
         ..Call::new(place)
@@ -468,9 +529,10 @@ impl A2aService for Gateway {
     fn send_message(
         &self,
         ctx: CallContext,
-        request: SendMessageRequest,
+        mut request: SendMessageRequest,
     ) -> Answer<'_, Shared<SendMessageResponse>> {
         Box::pin(async move {
+            answer::unsign(&mut request.message);
             let (_, call) = self.0.judge_send(&ctx, Operation::SendMessage, &request).await?;
             Ok(match self.0.tasks.send(&call, request).await? {
                 Sent::Task(task) => SendMessageResponse::of_task(&task),
@@ -482,9 +544,10 @@ impl A2aService for Gateway {
     fn send_streaming_message(
         &self,
         ctx: CallContext,
-        request: SendMessageRequest,
+        mut request: SendMessageRequest,
     ) -> Answer<'_, Events> {
         Box::pin(async move {
+            answer::unsign(&mut request.message);
             let operation = Operation::SendStreamingMessage;
             let (_, call) = self.0.judge_send(&ctx, operation, &request).await?;
             let events = self.0.tasks.stream(&call, request).await?;

@@ -15,6 +15,7 @@ mod login;
 mod operations;
 mod problem;
 mod query;
+mod sse;
 mod view;
 mod who;
 

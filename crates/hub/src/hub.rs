@@ -159,6 +159,7 @@ impl Parts {
             client: self.client.clone(),
             guard: self.guard.clone(),
             minter: Arc::clone(&self.minter),
+            metrics: self.metrics.clone(),
         }
     }
 }

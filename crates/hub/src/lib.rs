@@ -19,6 +19,7 @@ pub mod beat;
 pub mod event;
 pub mod name;
 
+pub mod access;
 pub mod audit;
 mod error;
 pub mod metrics;

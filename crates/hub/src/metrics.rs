@@ -4,7 +4,11 @@
 //! bounded by the program and never by what peers send: a route is its pattern, never a path
 //! with an id, and nobody's name is a label.
 //!
+//! The one exception are calls by agent, see `agents`.
+//!
 //! `docs/reference/telemetry.md` lists every metric.
+
+mod agents;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -14,6 +18,8 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::Registry,
 };
+
+use self::agents::ByAgent;
 
 /// Counts what happens. Cheap to clone; all clones count together.
 #[derive(Clone)]
@@ -27,6 +33,9 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 /// Seconds, from a decision of ours to an agent that thinks for minutes.
 const BUCKETS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0, 300.0];
+
+/// How many agents have series of their own if nobody says otherwise.
+const USUAL_AGENTS: usize = 100;
 
 type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
 
@@ -43,6 +52,7 @@ struct Shared {
     decisions: Family<DecisionLabels, Counter>,
     streams: Gauge,
     rate_limited: Family<LimitLabels, Counter>,
+    by_agent: ByAgent,
 }
 
 /// An A2A request that has ended.
@@ -80,6 +90,8 @@ pub enum Status {
     Timeout,
     /// The caller may not.
     Denied,
+    /// The caller did not wait for the end.
+    Left,
 }
 
 /// An HTTP request that was answered.
@@ -117,6 +129,28 @@ impl Metrics {
         Self::default()
     }
 
+    /// Begins to count at zero, with series of their own for so many agents.
+    pub fn with_agents(most: usize) -> Self {
+        let histogram: fn() -> Histogram = || Histogram::new(BUCKETS);
+        let mut shared = Shared {
+            registry: Registry::default(),
+            requests: Family::default(),
+            request_seconds: Durations::new_with_constructor(histogram),
+            errors: Family::default(),
+            timeouts: Counter::default(),
+            http_requests: Family::default(),
+            http_seconds: Durations::new_with_constructor(histogram),
+            agents: Family::default(),
+            heartbeats: Family::default(),
+            decisions: Family::default(),
+            streams: Gauge::default(),
+            rate_limited: Family::default(),
+            by_agent: ByAgent::new(most),
+        };
+        shared.register();
+        Self { shared: Arc::new(shared) }
+    }
+
     /// Counts an A2A request that has ended.
     pub fn a2a_request(&self, request: &A2aRequest) {
         let call = CallLabels {
@@ -132,6 +166,11 @@ impl Metrics {
         if request.status == Status::Timeout {
             self.shared.timeouts.inc();
         }
+    }
+
+    /// Counts a request to an agent of an organisation that has ended.
+    pub fn agent_request(&self, agent: (&str, &str), status: Status, duration: Duration) {
+        self.shared.by_agent.request(agent, status, duration);
     }
 
     /// Counts an error by its kind.
@@ -184,32 +223,28 @@ impl Metrics {
 
     /// Returns everything that was counted, in the text form of [`CONTENT_TYPE`].
     pub fn render(&self) -> String {
-        let mut text = String::with_capacity(4096);
-        // Writing to a string cannot fail, and our own labels always can be written.
-        let _ = text::encode(&mut text, &self.shared.registry);
-        text
+        write(&[&self.shared.registry, &self.shared.by_agent.registry])
     }
+
+    /// Returns everything that was counted and names nobody.
+    pub fn render_nameless(&self) -> String {
+        write(&[&self.shared.registry])
+    }
+}
+
+fn write(registries: &[&Registry]) -> String {
+    let mut text = String::with_capacity(4096);
+    for registry in registries {
+        // Writing to a string cannot fail, and our own labels always can be written.
+        let _ = text::encode_registry(&mut text, registry);
+    }
+    let _ = text::encode_eof(&mut text);
+    text
 }
 
 impl Default for Metrics {
     fn default() -> Self {
-        let histogram: fn() -> Histogram = || Histogram::new(BUCKETS);
-        let mut shared = Shared {
-            registry: Registry::default(),
-            requests: Family::default(),
-            request_seconds: Durations::new_with_constructor(histogram),
-            errors: Family::default(),
-            timeouts: Counter::default(),
-            http_requests: Family::default(),
-            http_seconds: Durations::new_with_constructor(histogram),
-            agents: Family::default(),
-            heartbeats: Family::default(),
-            decisions: Family::default(),
-            streams: Gauge::default(),
-            rate_limited: Family::default(),
-        };
-        shared.register();
-        Self { shared: Arc::new(shared) }
+        Self::with_agents(USUAL_AGENTS)
     }
 }
 
@@ -286,6 +321,7 @@ impl Status {
             Self::Error => "error",
             Self::Timeout => "timeout",
             Self::Denied => "denied",
+            Self::Left => "left",
         }
     }
 }
@@ -371,7 +407,7 @@ mod tests {
     use super::*;
 
     fn busy() -> Metrics {
-        let metrics = Metrics::new();
+        let metrics = Metrics::with_agents(2);
         let request = A2aRequest {
             direction: Direction::Received,
             operation: Some(Operation::SendMessage),
@@ -392,6 +428,9 @@ mod tests {
         metrics.heartbeat(Heartbeat::Accepted);
         metrics.decision(false, "hierarchy");
         metrics.rate_limited("calls_per_minute");
+        for agent in ["a", "a", "b", "c", "d"] {
+            metrics.agent_request(("acme", agent), Status::Success, duration);
+        }
         metrics
     }
 
@@ -450,6 +489,19 @@ mod tests {
         check("nuncio_heartbeats", &[("outcome", "accepted")], 1.0);
         check("nuncio_policy_decisions", &[("allowed", "false"), ("reason", "hierarchy")], 1.0);
         check("nuncio_rate_limited", &[("limit", "calls_per_minute")], 1.0);
+    }
+
+    #[test]
+    fn only_so_many_agents_have_series_of_their_own() {
+        let named = |agent| [("organisation", "acme"), ("agent", agent), ("status", "success")];
+        check("nuncio_agent_requests", &named("a"), 2.0);
+        check("nuncio_agent_requests", &named("b"), 1.0);
+        check("nuncio_agent_requests", &[("organisation", "other"), ("agent", "other")], 2.0);
+        check("nuncio_agent_request_duration_seconds", &[("agent", "other")], 2.0);
+        let text = busy().render();
+        assert!(!text.contains("agent=\"c\""), "{text}");
+        let nameless = busy().render_nameless();
+        assert!(!nameless.contains("agent=\"") && nameless.ends_with("# EOF\n"), "{nameless}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Refusals on their way to the audit trail.
+//! Refusals on their way to the audit trail, and what people did to tasks.
 //!
 //! Changes are in the trail with what they change. Refusals change nothing, and no request waits
 //! until one is written: they stand in a queue, and those that find it full are counted instead.
@@ -64,6 +64,25 @@ impl Trail {
         let (at, by, subject, detail) = (Timestamp::now(), &*by, &*subject, &*detail);
         let line = Line { at, by, action, subject, detail, organisation };
         self.push(&line);
+    }
+
+    /// Writes down what somebody did, and waits until it is written.
+    pub(crate) async fn note(
+        store: &dyn HubStore,
+        actor: &Actor,
+        organisation: &Organisation,
+        (action, subject, detail): (&str, &str, &str),
+    ) {
+        let by = clean(actor.as_str());
+        let (subject, detail) = (clean(subject), clean(detail));
+        let (at, by, subject, detail) = (Timestamp::now(), &*by, &*subject, &*detail);
+        let line = Line { at, by, action, subject, detail, organisation: Some(organisation) };
+        let line = serde_json::to_string(&line).unwrap_or_default();
+        if let Err(error) = store.audit(vec![line]).await {
+            // It is done, and the task's own log says by whom.
+            let error: &dyn std::error::Error = &error;
+            tracing::error!(error, action, "a deed is missing in the audit trail");
+        }
     }
 
     fn push(&self, line: &Line<'_>) {

@@ -52,7 +52,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    agent::{Agent, Delivery, Reached, SkillAccess},
+    agent::{Agent, Credential, Delivery, Kind, Reached, SkillAccess},
     authentication::{Authentication, Issuer},
     change::Changes,
     database::Database,

@@ -84,6 +84,11 @@ impl Failure {
         Self::new(Exit::Interrupted, "NUNCIO_ERR_INTERRUPTED", message)
     }
 
+    /// What should have gone on has broken off.
+    pub(crate) fn lost(message: impl Into<String>) -> Self {
+        Self::new(Exit::Unreachable, UNREACHABLE, message)
+    }
+
     /// A file could not be read or written.
     pub(crate) fn file(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
         Self::internal(format!("{what} {}: {error}", path.display()))
@@ -106,6 +111,11 @@ impl Failure {
     /// Tells whether the agent wants to know who we are.
     pub(crate) fn is_auth(&self) -> bool {
         self.exit == Exit::Auth
+    }
+
+    /// Tells whether nothing came back, or not everything.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        matches!(self.exit, Exit::Unreachable | Exit::Timeout)
     }
 
     /// Returns what people are told.

@@ -1,12 +1,15 @@
 //! Commands that ask a running hub.
 
 pub(crate) mod agents;
+mod ago;
 pub(crate) mod discover;
 pub(crate) mod events;
+pub(crate) mod inbox;
 pub(crate) mod login;
 pub(crate) mod policy;
 pub(crate) mod rules;
 pub(crate) mod table;
+pub(crate) mod tasks;
 pub(crate) mod tokens;
 
 use std::fs;

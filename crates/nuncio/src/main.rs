@@ -73,6 +73,8 @@ enum Command {
     Rules(hub::rules::Arguments),
     Token(hub::tokens::Arguments),
     Events(hub::events::Arguments),
+    Tasks(Box<hub::tasks::Arguments>),
+    Inbox(hub::inbox::Arguments),
     Login(hub::login::Arguments),
     Connect(Box<connect::Arguments>),
     /// Serve an agent: a ready-made one, or any program.
@@ -131,6 +133,8 @@ async fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Rules(arguments) => hub::rules::run(arguments).await,
         Command::Token(arguments) => hub::tokens::run(arguments).await,
         Command::Events(arguments) => hub::events::run(arguments).await,
+        Command::Tasks(arguments) => hub::tasks::run(*arguments).await,
+        Command::Inbox(arguments) => hub::inbox::run(arguments).await,
         Command::Login(arguments) => hub::login::run(arguments).await,
         Command::Serve(arguments) => serve::run(arguments).await.map_err(serving),
         Command::Key(command) => key::run(command).map_err(serving),

@@ -5,13 +5,13 @@
 //! speak through `tracing` and know nothing of it.
 //!
 //! Invariant: neither message text nor secrets leave here. Traces carry spans of our own crates
-//! with the fields that [`trace::request_span`] has; log events are never exported.
+//! with the fields that [`trace::http_span`] and [`nuncio_hub::access::span`] have; log events
+//! are never exported.
 //!
 //! `docs/reference/telemetry.md` lists fields and spans.
 
 mod lines;
 mod otlp;
-pub mod request;
 pub mod trace;
 
 use std::io::{self, IsTerminal as _, Write};

@@ -7,6 +7,7 @@ use futures_core::Stream;
 
 use crate::{
     card::AgentCard,
+    dialect::WireForm,
     error::Error,
     ids::{TaskId, Tenant},
     json::{FromJson, Shared, ToJson, to_string},
@@ -231,6 +232,8 @@ pub struct CallContext {
     pub trace: Option<TraceContext>,
     /// The version of A2A the caller speaks.
     pub version: Version,
+    /// The form in which the caller asked, if it came over the wire.
+    pub form: Option<WireForm>,
     /// URIs of the extensions the caller wants.
     pub extensions: BTreeSet<String>,
     /// Two calls with the same key are one.
@@ -255,6 +258,7 @@ impl CallContext {
             priority: Priority::Normal,
             trace: None,
             version: Version::V1_0,
+            form: None,
             extensions: BTreeSet::new(),
             idempotency_key: None,
             last_event: None,

@@ -7,6 +7,7 @@
 mod accept;
 mod bridge;
 mod cancel;
+mod inspect;
 mod keeper;
 mod oversee;
 mod read;
@@ -27,6 +28,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use accept::Sent;
 pub(crate) use bridge::invalid;
 pub use bridge::reasons;
+pub use inspect::{LogPage, Logged, Row, Rows};
 pub use oversee::{Kin, Overseen, Overview};
 
 use crate::{

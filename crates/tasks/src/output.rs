@@ -135,9 +135,19 @@ impl Output {
     /// `state`, with the error as its last word, for those who look later; if it ends so, the
     /// idempotency key that opened it can be used again.
     pub async fn refuse(&self, error: ProtocolError, state: TaskState) -> Result<(), Error> {
+        self.0.lock().forget_key = state.is_terminal();
+        self.refuse_for_good(error, state).await
+    }
+
+    /// The same where nobody knows whether any of it was done: the idempotency key stays taken,
+    /// so that nothing is done twice, and whoever uses it again is told of this task.
+    pub async fn refuse_for_good(
+        &self,
+        error: ProtocolError,
+        state: TaskState,
+    ) -> Result<(), Error> {
         let told = Message::agent(error.message());
         self.0.word(Word::Refused(Box::new(error)));
-        self.0.lock().forget_key = state.is_terminal();
         self.status(state, Some(told)).await
     }
 

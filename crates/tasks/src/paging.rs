@@ -12,19 +12,19 @@ use crate::{
 const TAG_BYTES: usize = 16;
 
 /// Writes down where a page ended.
-pub(crate) fn write(position: &Position, scope: &Scope, filter: &Filter) -> String {
-    let mut bytes = tag(scope, filter).to_vec();
+pub(crate) fn write(position: &Position, scopes: &[Scope], filter: &Filter) -> String {
+    let mut bytes = tag(scopes, filter).to_vec();
     bytes.extend(position.updated.to_be_bytes());
     bytes.extend(position.id.as_str().as_bytes());
     BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// Reads where a page ended. `None` if the token was made for another list.
-pub(crate) fn read(token: &str, scope: &Scope, filter: &Filter) -> Option<Position> {
+pub(crate) fn read(token: &str, scopes: &[Scope], filter: &Filter) -> Option<Position> {
     let bytes = BASE64_URL_SAFE_NO_PAD.decode(token).ok()?;
     let (found, rest) = bytes.split_at_checked(TAG_BYTES)?;
     let (updated, id) = rest.split_first_chunk::<8>()?;
-    if found != tag(scope, filter) {
+    if found != tag(scopes, filter) {
         return None;
     }
     let id = TaskId::parse(std::str::from_utf8(id).ok()?).ok()?;
@@ -32,8 +32,8 @@ pub(crate) fn read(token: &str, scope: &Scope, filter: &Filter) -> Option<Positi
 }
 
 /// Two lists have the same tag only if they are the same list.
-fn tag(scope: &Scope, filter: &Filter) -> [u8; TAG_BYTES] {
-    let hash = digest(&SHA256, format!("{scope:?} {filter:?}").as_bytes());
+fn tag(scopes: &[Scope], filter: &Filter) -> [u8; TAG_BYTES] {
+    let hash = digest(&SHA256, format!("{scopes:?} {filter:?}").as_bytes());
     let mut tag = [0; TAG_BYTES];
     for (to, from) in tag.iter_mut().zip(hash.as_ref()) {
         *to = *from;
@@ -48,13 +48,14 @@ mod tests {
 
     #[test]
     fn a_token_is_good_for_its_own_list_only() {
-        let scope = Scope::tenant(Name::parse("acme").unwrap());
-        let other = Scope::tenant(Name::parse("other").unwrap());
+        let scope = [Scope::tenant(Name::parse("acme").unwrap())];
+        let other = [Scope::tenant(Name::parse("other").unwrap())];
         let filter = Filter::default();
         let position = Position { updated: -7, id: TaskId::parse("t1").unwrap() };
         let token = write(&position, &scope, &filter);
         assert_eq!(read(&token, &scope, &filter), Some(position));
         assert_eq!(read(&token, &other, &filter), None);
+        assert_eq!(read(&token, &[scope.clone(), other].concat(), &filter), None);
         assert_eq!(read("", &scope, &filter), None);
         assert_eq!(read("?", &scope, &filter), None);
         assert_eq!(read(&token[..24], &scope, &filter), None);

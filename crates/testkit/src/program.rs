@@ -21,6 +21,15 @@ impl Program {
     /// # Panics
     /// If it cannot be started, or ends before.
     pub fn start(command: &mut Command) -> Self {
+        Self::start_until(command, "listening on http://")
+    }
+
+    /// Starts a program, and waits until it says a line that begins so. What follows in that line
+    /// is taken for its address.
+    ///
+    /// # Panics
+    /// If it cannot be started, or ends before.
+    pub fn start_until(command: &mut Command, ready: &str) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().expect("cargo has built it");
         let log = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut program = Self { child, log, said: String::new(), address: String::new() };
@@ -28,7 +37,7 @@ impl Program {
             let mut line = String::new();
             let count = program.log.read_line(&mut line).expect("it writes text");
             assert!(count > 0, "it ended: {}", program.said);
-            match line.trim().strip_prefix("listening on http://") {
+            match line.trim().strip_prefix(ready) {
                 Some(address) => address.clone_into(&mut program.address),
                 None => program.said.push_str(&line),
             }

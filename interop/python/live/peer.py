@@ -57,14 +57,15 @@ class Peer:
 
 
 @asynccontextmanager
-async def peers(url: str) -> AsyncIterator[list[Peer]]:
-    """Makes a client for every binding and version, from the cards at a URL."""
+async def peers(url: str, missing: set[tuple[str, str]]) -> AsyncIterator[list[Peer]]:
+    """Makes a client for every binding and version but some, from the cards at a URL."""
     async with httpx.AsyncClient(timeout=PATIENCE) as http:
         found = []
         for version in VERSIONS:
             resolver = A2ACardResolver(http, url)
             card = await resolver.get_agent_card(CARD_PATHS[version])
-            found += [_peer(url, binding, version, card, http) for binding in BINDINGS]
+            offered = [binding for binding in BINDINGS if (binding, version) not in missing]
+            found += [_peer(url, binding, version, card, http) for binding in offered]
         yield found
         for peer in found:
             for client in (peer.unary, peer.streaming, peer.credulous):

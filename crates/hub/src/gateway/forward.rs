@@ -8,17 +8,20 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use http::StatusCode;
 use nuncio_client::Error as ClientError;
+use nuncio_net::{Clock, Error as NetError};
 use nuncio_protocol::{
     error::{Error, ErrorKind, reason},
     ids::{AgentId, Organisation, TaskId},
     message::Message,
+    operation::Operation,
     service::{CallContext, Caller, Event},
     state::TaskState,
     task::{StreamResponse, Task},
 };
 use nuncio_tasks::{
-    agent::{Agent as TaskAgent, Cause, Conduct, Failure, Interrupted, Turn},
+    agent::{Agent as TaskAgent, Cause, Conduct, Failure, Interrupted, Turn, Wait},
     output::{self, Output},
     store::Wake,
 };
@@ -26,14 +29,18 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     lines::Lines,
-    note::Note,
+    note::{Note, Wishes},
+    observe::status,
     pull::{Desks, Handed},
     queue::{self, QUEUE, Queued, Queueing},
-    translate::Ours,
+    translate::{Ours, outward},
     turnstile::Turnstiles,
     way::{Happening, Opened, Way, not_a2a},
 };
-use crate::agent::{Agent, Delivery};
+use crate::{
+    agent::{Agent, Delivery},
+    metrics::{A2aRequest, Direction, Metrics, Status},
+};
 
 /// Says on a card that its agent numbers events and knows keys.
 pub(crate) const RESUME: &str = "urn:nuncio:extension:resume:v1";
@@ -44,6 +51,10 @@ const AUTH_LOOK: Duration = Duration::from_secs(5);
 /// How long to wait before an agent is looked for again that has gone away, first and at most.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 const LAST_LOOK: Duration = Duration::from_secs(15);
+
+/// Why there is nothing to cancel at the agent.
+pub(super) const UNNAMED: &str = "the agent had named its task; it was hung up on";
+pub(super) const UNASKED: &str = "the agent was asked";
 
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +67,7 @@ pub(crate) struct Patience {
     pub(crate) cancel: Duration,
     /// How long a message waits for an agent that fetches its work (MD-33).
     pub(crate) fetch: Duration,
-    /// How long an agent may be silent before it is asked whether it is still there (MD-30).
+    /// How long an agent may be silent before it is looked whether it is still there (MD-30).
     pub(crate) silence: Duration,
 }
 
@@ -68,6 +79,7 @@ pub(crate) struct Forwarder {
     pub(crate) desks: Arc<Desks>,
     pub(crate) patience: Patience,
     pub(crate) queueing: Queueing,
+    pub(crate) metrics: Metrics,
 }
 
 impl TaskAgent for Forwarder {
@@ -85,19 +97,14 @@ impl TaskAgent for Forwarder {
         let context = turn.task.context_id.clone();
         let Some(context) = context else { return Err(Failure::new("a task has a context")) };
         let note = Note::read(turn.note.as_ref());
-        let queued = match &note.queued {
-            Some(queued) => {
-                turn.asked = queued.asked();
-                Some(queued.clone())
-            }
-            None => Queued::wanted(&turn.asked),
-        };
+        let queued = queue::recall(&note, &mut turn);
         let forwarding = Forwarding {
             ours: Ours { task: turn.task.id.clone(), context },
             is_first: note.task.is_none(),
             note,
             queued,
             has_spoken: false,
+            may_be_old: false,
             forwarder: self,
             agent,
             caller,
@@ -125,7 +132,7 @@ pub(super) struct Forwarding<'f> {
     pub(super) caller: Caller,
     pub(super) turn: Turn,
     pub(super) output: Output,
-    pub(super) ours: Ours,
+    ours: Ours,
     pub(super) note: Note,
     /// What is kept of the call while it waits, if it may.
     pub(super) queued: Option<Queued>,
@@ -133,6 +140,8 @@ pub(super) struct Forwarding<'f> {
     is_first: bool,
     /// Whether our caller has been told anything.
     has_spoken: bool,
+    /// Whether a task that comes next may be as it was before our message.
+    may_be_old: bool,
 }
 
 /// Whether there is more to come.
@@ -155,7 +164,9 @@ impl Forwarding<'_> {
     async fn run(mut self) -> Result<(), Failure> {
         let outcome = match self.caller {
             Caller::Agent(_) => {
-                let ceiling = self.forwarder.patience.ceiling;
+                // To wait for one's turn is no work.
+                let waits = self.queued.as_ref().map(|_| self.forwarder.queueing.expiry);
+                let ceiling = self.forwarder.patience.ceiling + waits.unwrap_or_default();
                 timeout(ceiling, self.work()).await.unwrap_or_else(|_| {
                     let minutes = ceiling.as_secs() / 60;
                     Err(Failure::new(format!("the agent took longer than {minutes} minutes")))
@@ -176,17 +187,21 @@ impl Forwarding<'_> {
             Err(error) => return self.give_up(queue::unsent(error)).await,
         };
         let is_known = self.note.task.is_some() || self.note.accepted.is_some();
+        let may_repeat = self.is_unheard() && way.knows_keys() && self.recalls();
         match self.turn.cause {
             Cause::Message => self.pass_on(way).await,
             Cause::Interrupted if self.note.queued.is_some() => self.pass_on(way).await,
-            Cause::Interrupted if self.is_unheard() && way.knows_keys() => self.pass_on(way).await,
-            Cause::Interrupted if self.is_unheard() => {
+            Cause::Interrupted if may_repeat => self.pass_on(way).await,
+            Cause::Interrupted if !is_known => {
                 let text = "INTERRUPTED: the hub stopped while it handed the message over, and \
                             nobody knows whether the agent got it; send it again if that does \
                             no harm";
                 Err(Failure::new(text))
             }
-            Cause::Cancel if !is_known => self.stop_unheard().await,
+            Cause::Cancel if !is_known => match self.note.queued {
+                Some(_) => self.stop_unheard(UNASKED).await,
+                None => self.stop_unheard(UNNAMED).await,
+            },
             Cause::Interrupted | Cause::WakeUp | Cause::Cancel => {
                 let events = self.again(&way).await;
                 self.follow(&way, events).await
@@ -196,11 +211,37 @@ impl Forwarding<'_> {
 
     /// Tells whether the agent may not have got the message.
     fn is_unheard(&self) -> bool {
-        let message = self.turn.message.message_id.as_str();
-        match &self.note.accepted {
-            Some(accepted) => accepted != message,
-            None => self.note.task.is_none(),
+        self.note.accepted.as_deref() != Some(self.turn.message.message_id.as_str())
+    }
+
+    /// Learns from the note how the message was sent, if nobody has just sent it. Tells whether
+    /// that is known.
+    fn recalls(&mut self) -> bool {
+        let (Some(wishes), Cause::Interrupted) = (&self.note.wishes, self.turn.cause) else {
+            return true;
+        };
+        match wishes.restore(&self.turn.message, self.turn.asked.clone()) {
+            Some(asked) => {
+                self.turn.asked = asked;
+                true
+            }
+            None => false,
         }
+    }
+
+    /// Writes down how a message was sent that goes to a task which is there, for whoever may
+    /// have to send it again.
+    pub(super) async fn keep_wishes(&mut self, way: &Way) -> Result<(), Failure> {
+        if self.is_first || self.turn.cause != Cause::Message || !way.knows_keys() {
+            return Ok(());
+        }
+        let wishes = Wishes::new(&self.turn.message, &self.turn.asked, way.streams());
+        if wishes != self.note.wishes {
+            self.note.wishes = wishes;
+            self.output.note(self.note.write()).or_else(heard)?;
+            self.output.flush().await.or_else(heard)?;
+        }
+        Ok(())
     }
 
     pub(super) async fn way(&self) -> Result<Way, Error> {
@@ -214,19 +255,100 @@ impl Forwarding<'_> {
     /// Hands the message to the agent, and what comes of it to our log.
     async fn pass_on(&mut self, way: Way) -> Result<(), Failure> {
         // The pass is held for as long as the agent works for us.
-        let Some((_pass, way, opened)) = self.hand_over(way).await? else { return Ok(()) };
+        let Some((_pass, way, opened)) = self.deliver(way).await? else { return Ok(()) };
         let events = match opened {
-            Opened::Events(events) => Ok(events),
-            Opened::Laid(handed) => match self.wait_for_fetching(handed).await? {
+            // The task says whether the message has got there.
+            Err(error) if self.note.task.is_some() && !is_undone(&error) => self.again(&way).await,
+            Err(error) => return self.give_up_sending(error).await,
+            Ok(Opened::Events(events)) => {
+                self.may_be_old = !self.is_first;
+                Ok(events)
+            }
+            Ok(Opened::Laid(handed)) => match self.wait_for_fetching(handed).await? {
                 Some(events) => Ok(events),
                 None => return Ok(()),
             },
-            Opened::Answer(response) => match self.take(None, response).await? {
+            Ok(Opened::Answer(response)) => match self.take(None, response).await? {
                 Step::Done => return Ok(()),
                 Step::GoOn => self.again(&way).await,
             },
         };
         self.follow(&way, events).await
+    }
+
+    /// Sends the message. `None` if the work is to end, and the agent does not say in time what
+    /// it calls it.
+    pub(super) async fn hand_over(&self, way: &Way) -> Option<Result<Opened, ClientError>> {
+        let asked = &self.turn.asked;
+        // Who cannot be followed is to answer before it is done, if our caller does not wait.
+        let at_once = !way.streams() && way.can_be_asked() && asked.wait != Wait::End;
+        let message = self.turn.message.clone();
+        let request = outward(message, &self.ours.task, &self.note, asked, at_once);
+        let sending = way.send(self.context(), &self.ours.task, request);
+        tokio::pin!(sending);
+        let begun = Instant::now();
+        tokio::select! {
+            opened = &mut sending => {
+                self.count(way, begun, opened.as_ref().err());
+                return Some(opened);
+            }
+            error = self.falls_silent() => {
+                self.count(way, begun, Some(&error));
+                return Some(Err(error));
+            }
+            () = self.turn.cancelled() => {}
+        }
+        // Who answers when all is done is hung up on. All others name the task in a moment, and
+        // can be told to stop then.
+        if !way.streams() && !at_once {
+            return None;
+        }
+        let opened = timeout(self.longest_naming(), sending).await.ok()?;
+        self.count(way, begun, opened.as_ref().err());
+        Some(opened)
+    }
+
+    /// Waits until an agent that has not answered is no longer there, as far as the directory
+    /// knows: it may think for as long as it is (MD-30).
+    async fn falls_silent(&self) -> ClientError {
+        let limit = self.forwarder.patience.silence;
+        loop {
+            sleep(limit).await;
+            let agent = self.forwarder.lines.agent(&self.agent.organisation, &self.agent.id);
+            if !agent.is_some_and(|agent| agent.status.is_up()) {
+                return ClientError::Net(NetError::Timeout { clock: Clock::Idle, limit });
+            }
+        }
+    }
+
+    /// Counts a message that was sent.
+    fn count(&self, way: &Way, begun: Instant, error: Option<&ClientError>) {
+        let Way::Called(line) = way else { return };
+        let operation =
+            if way.streams() { Operation::SendStreamingMessage } else { Operation::SendMessage };
+        let status = match error {
+            None => Status::Success,
+            Some(error) => status(&error.clone().into()),
+        };
+        self.forwarder.metrics.a2a_request(&A2aRequest {
+            direction: Direction::Sent,
+            operation: Some(operation),
+            form: line.interface().map(|interface| interface.form),
+            status,
+            duration: begun.elapsed(),
+        });
+    }
+
+    /// Returns how long an agent may take to name a task that is to end: then there is still
+    /// time to say so.
+    fn longest_naming(&self) -> Duration {
+        self.forwarder.patience.cancel / 2
+    }
+
+    /// Waits until the work is to end, and the agent has had its time to name it.
+    async fn stays_unnamed(&self) {
+        self.turn.cancelled().await;
+        sleep(self.longest_naming()).await;
     }
 
     /// Waits until the agent fetches the message, and writes down that it has. `None` if it is
@@ -240,7 +362,7 @@ impl Forwarding<'_> {
         let accepted = tokio::select! {
             accepted = handed.accepted(self.forwarder.patience.fetch) => accepted,
             () = self.turn.cancelled() => {
-                self.stop_unheard().await?;
+                self.stop_unheard("the agent had fetched it").await?;
                 return Ok(None);
             }
         };
@@ -281,9 +403,10 @@ impl Forwarding<'_> {
         let mut pause = FIRST_LOOK;
         let mut is_told = false;
         loop {
+            let is_named = self.note.task.is_some() || matches!(way, Way::Fetched(..));
             let event = tokio::select! {
                 biased;
-                () = self.turn.cancelled(), if !is_told => {
+                () = self.turn.cancelled(), if is_named && !is_told => {
                     match self.stop(way).await? {
                         Stopped::Ended => return Ok(()),
                         // Its events say when it has ended.
@@ -293,6 +416,9 @@ impl Forwarding<'_> {
                     continue;
                 }
                 event = events.next() => event,
+                () = self.stays_unnamed(), if !is_named => {
+                    return self.stop_unheard(UNNAMED).await;
+                }
             };
             let error = match event {
                 Some(Ok(Event { seq, response })) => {
@@ -343,6 +469,7 @@ impl Forwarding<'_> {
         let is_news = self.learn(&response).map_err(|other| {
             Failure::new(format!("the agent answered for another task, `{other}`"))
         })?;
+        let may_be_old = std::mem::take(&mut self.may_be_old);
         let state = response.state();
         match response {
             StreamResponse::Message(message) => {
@@ -360,6 +487,10 @@ impl Forwarding<'_> {
                 // There is a task, whether or not there is news of it.
                 self.output.accept();
                 self.has_spoken = true;
+                if may_be_old && task.status.state.is_interrupted() {
+                    // As it was before our answer to its question; what follows says more.
+                    return Ok(Step::GoOn);
+                }
                 self.take_task(seq, &task, is_news).await?;
             }
             update => {
@@ -422,7 +553,11 @@ impl Forwarding<'_> {
             StreamResponse::ArtifactUpdate(update) => (&update.task_id, Some(&update.context_id)),
             StreamResponse::Message(_) => return Ok(false),
         };
-        let mut is_news = false;
+        let mut is_news = self.is_unheard();
+        if is_news {
+            self.note.accepted = Some(self.turn.message.message_id.as_str().to_owned());
+            self.note.wishes = None;
+        }
         match &self.note.task {
             Some(known) if known != task.as_str() => return Err(task.clone()),
             Some(_) => {}
@@ -494,13 +629,21 @@ impl Forwarding<'_> {
         way.cancel(self.context(), &self.ours.task, self.note.task()).await
     }
 
-    /// Ends a task that the agent has not named yet: all we can do is hang up.
-    pub(super) async fn stop_unheard(&self) -> Result<(), Failure> {
-        let text = match self.note.queued {
-            Some(_) => "canceled before it was handed to the agent",
-            None => "canceled before the agent had named its task; it was hung up on",
-        };
-        self.output.status(TaskState::Canceled, Some(Message::agent(text))).await.or_else(heard)
+    /// Ends a task that the agent has not named: all we can do is hang up.
+    pub(super) async fn stop_unheard(&self, before: &str) -> Result<(), Failure> {
+        let text = Message::agent(format!("canceled before {before}"));
+        self.output.status(TaskState::Canceled, Some(text)).await.or_else(heard)
+    }
+
+    /// Says that the message could not be handed over.
+    async fn give_up_sending(&self, error: ClientError) -> Result<(), Failure> {
+        if is_undone(&error) {
+            return self.give_up(queue::explained(error)).await;
+        }
+        let error = told(queue::explained(error), &self.agent);
+        let text = format!("{}; nobody knows whether the agent got the message", error.message());
+        let error = error.with_message(text);
+        self.output.refuse_for_good(error, TaskState::Failed).await.or_else(heard)
     }
 
     /// Says that it does not go on, and why: to whoever waits, or in the task.
@@ -518,7 +661,7 @@ impl Forwarding<'_> {
         self.output.refuse(error, state).await.or_else(heard)
     }
 
-    pub(super) fn context(&self) -> CallContext {
+    fn context(&self) -> CallContext {
         let asked = &self.turn.asked;
         let message = &self.turn.message.message_id;
         // What is meant for us is no wish to the agent.
@@ -554,6 +697,19 @@ fn told(error: Error, agent: &Agent) -> Error {
             Error::new(ErrorKind::Unavailable, text).with_reason(reason::AGENT_UNAVAILABLE)
         }
         _ => error,
+    }
+}
+
+/// Tells whether a message has surely not been acted on.
+fn is_undone(error: &ClientError) -> bool {
+    match error {
+        ClientError::Peer(error) => {
+            is_callers(error.kind()) || error.kind() == ErrorKind::Unavailable
+        }
+        ClientError::Status { status, .. } => {
+            status.is_client_error() || *status == StatusCode::SERVICE_UNAVAILABLE
+        }
+        error => error.is_unsent(),
     }
 }
 

@@ -18,6 +18,7 @@ use nuncio_client::{
 };
 use nuncio_net::{CheckedUrl, Errand, Guard, Purpose, Trust};
 use nuncio_protocol::{
+    card::{AgentCard, AgentInterface, Binding, CardForm},
     dialect::WireForm,
     error::{Error, ErrorKind},
     ids::{AgentId, Organisation},
@@ -28,7 +29,7 @@ use nuncio_protocol::{
 };
 use nuncio_server::dialects::SKILL_ID;
 
-use super::turnstile::Reported;
+use super::{forward::RESUME, turnstile::Reported};
 use crate::{
     Directory,
     agent::{Agent, OPPORTUNITY_BINDING, Origin},
@@ -144,13 +145,9 @@ impl Lines {
         self.known(agent)?.rest()
     }
 
-    /// Proves to an agent that it is the hub who calls.
-    pub(crate) fn prove_with(&self, agent: AgentId, credentials: Option<Arc<dyn Credentials>>) {
-        let mut all = self.credentials.lock().unwrap_or_else(PoisonError::into_inner);
-        match credentials {
-            Some(credentials) => all.insert(agent, credentials),
-            None => all.remove(&agent),
-        };
+    /// Proves to these agents that it is the hub who calls.
+    pub(crate) fn prove_with(&self, proofs: HashMap<AgentId, Arc<dyn Credentials>>) {
+        *self.credentials.lock().unwrap_or_else(PoisonError::into_inner) = proofs;
     }
 
     /// Returns the line to an agent, for a caller.
@@ -187,16 +184,23 @@ impl Lines {
             let find = Find::new(Ask::new(source, Trust::Administrator));
             return Ok(self.client.agent(find.options(self.options.clone())).await?);
         };
-        let found =
+        let mut found =
             Found::given(card.card().clone(), card.form(), card.text().into(), base.clone());
-        let find = |found, terms| Find::known(found).options(self.options.clone()).terms(terms);
-        match self.client.agent(find(found.clone(), terms(agent))).await {
+        let terms = terms(&mut found);
+        let mut options = self.options.clone();
+        if knows_keys(&found.card) {
+            // Whatever became of the first, the second does no harm.
+            options.retries.keys_are_honoured = true;
+            options.retries.broken = options.retries.broken.max(3);
+        }
+        let find = |found| Find::known(found).options(options.clone()).terms(terms.clone());
+        match self.client.agent(find(found.clone())).await {
             Ok(line) => Ok(line),
             // A card that names an address which nobody can call is the word of a container; the
             // address that somebody registered beats it.
             Err(ClientError::NoInterface(_)) if registered.is_some() => {
                 let found = at_registered(found, &base);
-                Ok(self.client.agent(find(found, terms(agent))).await?)
+                Ok(self.client.agent(find(found)).await?)
             }
             Err(error) => Err(error.into()),
         }
@@ -273,16 +277,45 @@ impl Credentials for Anywhere {
     }
 }
 
-/// Returns what is wanted of an agent's interfaces.
-fn terms(agent: &Agent) -> Terms {
-    let interfaces = agent.card.iter().flat_map(|card| &card.card().supported_interfaces);
-    let speaks_capabilities = interfaces
-        .into_iter()
-        .any(|interface| interface.protocol_binding.as_str() == OPPORTUNITY_BINDING);
-    if speaks_capabilities {
-        return Terms::default().dialect(WireForm::Opportunity);
+/// Tells whether a message that an agent gets twice under the same key is one to it.
+pub(crate) fn knows_keys(card: &AgentCard) -> bool {
+    card.capabilities.extensions.iter().any(|extension| extension.uri == RESUME)
+}
+
+/// By which name of a binding a card says that a dialect is spoken there.
+const BINDINGS: [(&str, WireForm); 5] = [
+    (OPPORTUNITY_BINDING, WireForm::Opportunity),
+    ("urn:nuncio:binding:harbor:v1", WireForm::Harbor),
+    ("urn:nuncio:binding:molecule:v1", WireForm::Molecule),
+    ("urn:nuncio:binding:pocketpaw:v1", WireForm::PocketPaw),
+    ("urn:nuncio:binding:upal:v1", WireForm::Upal),
+];
+
+/// Returns the dialect that is spoken at an interface, if its card names one.
+fn dialect_of(interface: &AgentInterface) -> Option<WireForm> {
+    let named = BINDINGS.iter().find(|(name, _)| *name == interface.protocol_binding);
+    named.map(|(_, form)| *form)
+}
+
+/// Returns what is wanted of an agent's interfaces, and names those of dialects so that they are
+/// found.
+fn terms(found: &mut Found) -> Terms {
+    let interfaces = &mut found.card.supported_interfaces;
+    let named = interfaces.iter().find_map(dialect_of);
+    for interface in interfaces.iter_mut().filter(|one| dialect_of(one).is_some()) {
+        // All of them are spoken over it.
+        Binding::JsonRpc.as_str().clone_into(&mut interface.protocol_binding);
     }
-    Terms::default()
+    let written = match found.form {
+        CardForm::PocketPaw => Some(WireForm::PocketPaw),
+        CardForm::Upal => Some(WireForm::Upal),
+        // Agents with molecule's cards speak 0.3 (MG-04).
+        _ => None,
+    };
+    match named.or(written) {
+        Some(form) => Terms::default().dialect(form),
+        None => Terms::default(),
+    }
 }
 
 /// Takes the address that was registered in place of those that the card names.

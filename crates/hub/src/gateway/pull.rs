@@ -237,13 +237,11 @@ impl Handed {
         patience: Duration,
     ) -> BoxStream<'static, Result<Event, ClientError>> {
         let deliveries = stream::unfold(self, move |mut handed| async move {
-            match timeout(patience, handed.brought.recv()).await {
-                Ok(brought) => Some((Ok(brought?), handed)),
-                Err(_) => {
-                    let text = "the agent has fetched the message and was not heard of since";
-                    Some((Err(Error::new(ErrorKind::Unavailable, text)), handed))
-                }
-            }
+            let Ok(brought) = timeout(patience, handed.brought.recv()).await else {
+                let text = "the agent has fetched the message and was not heard of since";
+                return Some((Err(Error::new(ErrorKind::Unavailable, text)), handed));
+            };
+            Some((Ok(brought?), handed))
         });
         deliveries
             .flat_map(|brought| match brought {

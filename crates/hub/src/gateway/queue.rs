@@ -9,7 +9,6 @@ use std::{collections::BTreeSet, time::Duration};
 
 use http::StatusCode;
 use nuncio_client::Error as ClientError;
-use nuncio_net::{Clock, Error as NetError};
 use nuncio_protocol::{
     error::{Error, ErrorKind, reason},
     json::{Object, Raw},
@@ -19,16 +18,16 @@ use nuncio_protocol::{
     time::Timestamp,
 };
 use nuncio_tasks::{
-    agent::{Asked, Failure, Wait},
+    agent::{Asked, Failure, Turn, Wait},
     output,
 };
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use super::{
-    forward::{Forwarding, heard},
+    forward::{Forwarding, UNASKED, UNNAMED, heard},
     lines::NO_ADDRESS,
-    translate::outward,
+    note::{Note, Wishes},
     turnstile::Pass,
     way::{Opened, Way},
 };
@@ -83,11 +82,9 @@ pub(crate) struct Queued {
     /// Whether it was tried again because the agent was not reached.
     repeated: bool,
     priority: String,
-    metadata: Option<String>,
-    output_modes: Vec<String>,
     extensions: BTreeSet<String>,
     trace: Option<(String, String)>,
-    context_is_given: bool,
+    wishes: Option<Wishes>,
     /// Whether its caller knows that it waits.
     #[serde(skip, default = "yes")]
     told: bool,
@@ -98,40 +95,48 @@ const fn yes() -> bool {
     true
 }
 
+/// Returns what is to be kept of a call while it waits, if its caller wants that; and says again
+/// how it was sent, if it waited before.
+pub(crate) fn recall(note: &Note, turn: &mut Turn) -> Option<Queued> {
+    let Some(queued) = &note.queued else {
+        return turn.asked.extensions.contains(QUEUE).then(|| Queued::new(turn));
+    };
+    let Queued { priority, extensions, trace, wishes, .. } = queued;
+    let asked = Asked {
+        extensions: extensions.clone(),
+        priority: Priority::from_name(priority).unwrap_or_default(),
+        trace: trace.clone().map(|(parent, state)| TraceContext { parent, state }),
+        ..Asked::default()
+    };
+    turn.asked = match wishes {
+        Some(wishes) => wishes.restore(&turn.message, asked.clone()).unwrap_or(asked),
+        None => asked,
+    };
+    Some(queued.clone())
+}
+
 impl Queued {
-    /// Returns what is to be kept of a call, if its caller wants it kept.
-    pub(crate) fn wanted(asked: &Asked) -> Option<Self> {
-        asked.extensions.contains(QUEUE).then(|| Self {
+    fn new(turn: &Turn) -> Self {
+        let Asked { extensions, priority, trace, .. } = &turn.asked;
+        Self {
             since: Timestamp::now().as_millis(),
             attempts: 0,
             repeated: false,
-            priority: name(asked.priority).to_owned(),
-            metadata: asked.metadata.as_ref().map(|metadata| metadata.as_str().to_owned()),
-            output_modes: asked.output_modes.clone(),
-            extensions: asked.extensions.clone(),
-            trace: asked.trace.as_ref().map(|trace| (trace.parent.clone(), trace.state.clone())),
-            context_is_given: asked.context_is_given,
+            priority: name(*priority).to_owned(),
+            extensions: extensions.clone(),
+            trace: trace.as_ref().map(|trace| (trace.parent.clone(), trace.state.clone())),
+            wishes: Wishes::new(&turn.message, &turn.asked, false),
             told: false,
-        })
-    }
-
-    /// Returns how the call was sent. Nobody waits for it any more.
-    pub(crate) fn asked(&self) -> Asked {
-        let metadata = self.metadata.as_deref();
-        Asked {
-            wait: Wait::Nothing,
-            context_is_given: self.context_is_given,
-            metadata: metadata.and_then(|text| Object::parse_text(text).ok()),
-            output_modes: self.output_modes.clone(),
-            extensions: self.extensions.clone(),
-            priority: Priority::from_name(&self.priority).unwrap_or_default(),
-            trace: self.trace.clone().map(|(parent, state)| TraceContext { parent, state }),
         }
     }
 
     fn waited(&self) -> Duration {
         let millis = Timestamp::now().as_millis().saturating_sub(self.since);
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+    }
+
+    fn is_cut(&self) -> bool {
+        self.wishes.as_ref().is_some_and(Wishes::is_cut)
     }
 }
 
@@ -147,30 +152,27 @@ enum Verdict {
     Busy(Duration),
     /// It is tried again: the agent has surely not got it.
     Again(Duration),
+    /// It was tried so many times.
+    GivenUp(u32),
     Final,
 }
 
+/// A message that was handed over, and what came of that.
+type Delivered = (Pass, Way, Result<Opened, ClientError>);
+
 impl Forwarding<'_> {
-    /// Waits for the turn of a call and sends its message. `None` if it is over before: the
-    /// caller, or the task, has been told why.
-    pub(super) async fn hand_over(
-        &mut self,
-        mut way: Way,
-    ) -> Result<Option<(Pass, Way, Opened)>, Failure> {
+    /// Waits for the turn of a call and hands its message over. `None` if it is over before that:
+    /// the caller, or the task, has been told why.
+    pub(super) async fn deliver(&mut self, mut way: Way) -> Result<Option<Delivered>, Failure> {
         loop {
             let Some(pass) = self.turn_comes(&mut way).await? else { return Ok(None) };
-            let opened = tokio::select! {
-                opened = self.send(&way) => opened,
-                () = self.turn.cancelled() => {
-                    self.stop_unheard().await?;
-                    return Ok(None);
-                }
+            self.keep_wishes(&way).await?;
+            let Some(opened) = self.hand_over(&way).await else {
+                self.stop_unheard(UNNAMED).await?;
+                return Ok(None);
             };
-            let error = match opened {
-                Ok(opened) => return Ok(Some((pass, way, opened))),
-                Err(error) => error,
-            };
-            match self.verdict(&error) {
+            let verdict = opened.as_ref().err().map_or(Verdict::Final, |error| self.verdict(error));
+            match verdict {
                 Verdict::Busy(pause) => pass.refused(pause),
                 Verdict::Again(pause) => {
                     drop(pass);
@@ -179,16 +181,11 @@ impl Forwarding<'_> {
                         return Ok(None);
                     }
                 }
-                Verdict::Final => {
-                    let error = match self.queued.as_ref().filter(|_| is_busy(&error)) {
-                        Some(queued) => {
-                            busy(format!("the agent was busy {} times", queued.attempts))
-                        }
-                        None => explained(error),
-                    };
-                    self.give_up(error).await?;
+                Verdict::GivenUp(attempts) => {
+                    self.give_up(busy(format!("the agent was busy {attempts} times"))).await?;
                     return Ok(None);
                 }
+                Verdict::Final => return Ok(Some((pass, way, opened))),
             }
         }
     }
@@ -219,7 +216,7 @@ impl Forwarding<'_> {
         let pass = tokio::select! {
             pass = line.turn(longest) => pass,
             () = self.turn.cancelled() => {
-                self.stop_unheard().await?;
+                self.stop_unheard(UNASKED).await?;
                 return Ok(None);
             }
         };
@@ -237,7 +234,11 @@ impl Forwarding<'_> {
     /// be: then it is over.
     async fn keep(&mut self, text: String, depth: usize) -> Result<bool, Failure> {
         self.note.queued.clone_from(&self.queued);
-        match self.output.note(self.note.write()) {
+        let noted = match &self.queued {
+            Some(queued) if queued.is_cut() => Err(output::Error::NoteTooLarge { bytes: 0 }),
+            _ => self.output.note(self.note.write()),
+        };
+        match noted {
             Err(output::Error::NoteTooLarge { .. }) => {
                 self.note.queued = None;
                 let text = format!("{text}; with so much metadata the call cannot be kept");
@@ -282,7 +283,9 @@ impl Forwarding<'_> {
                 return Ok(false);
             }
         };
-        self.note.queued = None;
+        if let Some(queued) = self.note.queued.take().filter(|_| way.knows_keys()) {
+            self.note.wishes = queued.wishes;
+        }
         self.output.note(self.note.write()).or_else(heard)?;
         self.output.flush().await.or_else(heard)?;
         Ok(true)
@@ -293,30 +296,8 @@ impl Forwarding<'_> {
         tokio::select! {
             () = sleep(pause) => Ok(true),
             () = self.turn.cancelled() => {
-                self.stop_unheard().await?;
+                self.stop_unheard(UNASKED).await?;
                 Ok(false)
-            }
-        }
-    }
-
-    /// Sends the message, and waits for the first answer for as long as the agent is up.
-    async fn send(&self, way: &Way) -> Result<Opened, ClientError> {
-        let asked = &self.turn.asked;
-        let at_once = !way.streams() && asked.wait != Wait::End;
-        let message = self.turn.message.clone();
-        let request = outward(message, &self.ours.task, &self.note, asked, at_once);
-        let sending = way.send(self.context(), &self.ours.task, request);
-        tokio::pin!(sending);
-        let limit = self.forwarder.patience.silence;
-        loop {
-            tokio::select! {
-                opened = &mut sending => return opened,
-                () = sleep(limit) => {
-                    let agent = self.forwarder.lines.agent(&self.agent.organisation, &self.agent.id);
-                    if !agent.is_some_and(|agent| agent.status.is_up()) {
-                        return Err(ClientError::Net(NetError::Timeout { clock: Clock::Idle, limit }));
-                    }
-                }
             }
         }
     }
@@ -328,7 +309,7 @@ impl Forwarding<'_> {
         if is_busy(error) {
             queued.attempts += 1;
             if queued.attempts >= queueing.attempts {
-                return Verdict::Final;
+                return Verdict::GivenUp(queued.attempts);
             }
             let first = error.retry_after().unwrap_or(queueing.busy);
             // Who says "at once" and means it is not busy.
@@ -386,7 +367,7 @@ pub(super) fn unsent(error: Error) -> Error {
 }
 
 /// Says to our caller what went wrong, and whether the agent has got the message.
-fn explained(error: ClientError) -> Error {
+pub(super) fn explained(error: ClientError) -> Error {
     let status = match &error {
         ClientError::Status { status, .. }
         | ClientError::NotA2a { status, .. }

@@ -4,6 +4,7 @@
 //! the task with. The hub believes it only if the task is the caller's own work, so nobody can
 //! hang calls into the tree of somebody else.
 
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::{AgentId, TaskId},
@@ -16,6 +17,7 @@ use nuncio_protocol::{
 use nuncio_tasks::{
     engine::{Call, Kin, Tasks},
     scope::{Place, Scope},
+    store::Head,
 };
 use serde::Serialize;
 
@@ -28,16 +30,20 @@ const CANCELED_CALLS: &str = "canceledCalls";
 /// How many calls one task may be shown to have made.
 const MOST_CHILDREN: usize = 1_000;
 
+/// How many tasks are cancelled at once.
+const CANCELS_AT_ONCE: usize = 16;
+
 /// How many tasks a tree is read to at most.
 const MOST_OF_TREE: usize = 10_000;
 
 /// Returns the task that a call is made because of, if the caller names one that it works on.
-/// Fails if that is too many calls deep already (R27).
+/// Fails if that is too many calls deep already (R27), and says by which agents, as they are
+/// called.
 pub(super) async fn parent(
     tasks: &Tasks,
     ctx: &CallContext,
     place: &Place,
-    most: usize,
+    (most, title): (usize, impl Fn(&str) -> String),
 ) -> Result<Option<TaskId>, Error> {
     let (Some(parent), Caller::Agent(caller)) = (&ctx.parent, &ctx.caller) else {
         return Ok(None);
@@ -49,8 +55,8 @@ pub(super) async fn parent(
     }
     let chain = chain(tasks, &scope, kin, most).await?;
     if chain.len() >= most {
-        let mut names: Vec<&str> = chain.iter().rev().map(AsRef::as_ref).collect();
-        names.push(place.agent.as_str());
+        let mut names: Vec<String> = chain.iter().rev().map(|agent| title(agent)).collect();
+        names.push(title(place.agent.as_str()));
         let text = format!(
             "the call is {} deep, at most {most} are carried: {}",
             chain.len() + 1,
@@ -80,10 +86,15 @@ pub(crate) struct Tree {
     #[schema(value_type = String)]
     pub(crate) id: TaskId,
     /// The agent that works on it.
-    #[schema(value_type = String)]
+    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<AgentId>,
+    /// What that agent is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agent_name: Option<String>,
     /// Who asked for it.
-    pub(crate) caller: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) caller: Option<String>,
     /// Its state.
     pub(crate) state: &'static str,
     /// The calls made because of it, in the order of their making.
@@ -114,7 +125,8 @@ async fn below(
     }
     Ok(Tree {
         agent: AgentId::parse(place.agent.as_str()).ok(),
-        caller: place.caller.as_str().to_owned(),
+        agent_name: None,
+        caller: Some(place.caller.as_str().to_owned()),
         state: state.as_str(),
         id,
         calls,
@@ -129,35 +141,8 @@ pub(crate) async fn cancel(
 ) -> Result<Shared<Task>, Error> {
     let id = request.id.clone();
     let task = tasks.cancel(call, request).await?;
-    let scope = Scope::tenant(call.place.tenant.clone());
-    let mut ended = Vec::new();
-    let mut waiting = vec![id];
-    while let Some(id) = waiting.pop() {
-        for child in tasks.children(&scope, &id, MOST_CHILDREN).await? {
-            if ended.len() >= MOST_OF_TREE {
-                break;
-            }
-            waiting.push(child.id.clone());
-            if child.state.is_terminal() {
-                continue;
-            }
-            let request = CancelTaskRequest { tenant: None, id: child.id.clone(), metadata: None };
-            let outcome = tasks.cancel(&Call::new(child.place.clone()), request).await;
-            let (state, why) = match outcome {
-                Ok(task) => match task.value() {
-                    Ok(task) => (task.status.state, None),
-                    Err(_) => (TaskState::Unspecified, None),
-                },
-                Err(error) => (child.state, Some(error.message().to_owned())),
-            };
-            ended.push(Ended {
-                task_id: child.id.as_str().to_owned(),
-                agent: child.place.agent.as_str().to_owned(),
-                state: state.as_str(),
-                why,
-            });
-        }
-    }
+    let ended = cancel_below(tasks, Scope::tenant(call.place.tenant.clone()), id).await?;
+    let ended: Vec<EndedCall<'_>> = ended.iter().map(Into::into).collect();
     if ended.is_empty() {
         return Ok(task);
     }
@@ -168,14 +153,87 @@ pub(crate) async fn cancel(
     Ok(Shared::new(task))
 }
 
+/// Ends a task and every call that was made because of it, the calls also if the task itself
+/// has ended. Fails if there is nothing to end.
+pub(crate) async fn cancel_all(tasks: &Tasks, head: Head) -> Result<Vec<Ended>, Error> {
+    let (id, scope) = (head.id.clone(), Scope::tenant(head.place.tenant.clone()));
+    let state = head.state;
+    let mut ended = Vec::new();
+    if !state.is_terminal() {
+        ended.push(cancel_one(tasks, head).await?);
+    }
+    ended.extend(cancel_below(tasks, scope, id.clone()).await?);
+    if ended.is_empty() {
+        let text = format!("task {id} has ended as {}, and nothing runs below it", state.as_str());
+        return Err(Error::new(ErrorKind::TaskNotCancelable, text));
+    }
+    Ok(ended)
+}
+
+/// Ends the calls that were made because of a task, from the top down.
+async fn cancel_below(tasks: &Tasks, scope: Scope, id: TaskId) -> Result<Vec<Ended>, Error> {
+    let mut ended = Vec::new();
+    let mut level = vec![id];
+    let mut left = MOST_OF_TREE;
+    while !level.is_empty() {
+        let mut next = Vec::new();
+        for id in &level {
+            next.extend(tasks.children(&scope, id, MOST_CHILDREN.min(left)).await?);
+            left = MOST_OF_TREE.saturating_sub(next.len() + ended.len());
+        }
+        level = next.iter().map(|head| head.id.clone()).collect();
+        let running = next.into_iter().filter(|head| !head.state.is_terminal());
+        let cancels = stream::iter(running).map(|head| cancel_one(tasks, head));
+        ended.extend(cancels.buffered(CANCELS_AT_ONCE).try_collect::<Vec<_>>().await?);
+    }
+    Ok(ended)
+}
+
+async fn cancel_one(tasks: &Tasks, head: Head) -> Result<Ended, Error> {
+    let request = CancelTaskRequest { tenant: None, id: head.id.clone(), metadata: None };
+    let outcome = tasks.cancel(&Call::new(head.place.clone()), request).await;
+    let (state, why) = match outcome {
+        Ok(task) => (nuncio_protocol::service::read(task)?.status.state, None),
+        Err(error) => {
+            // Whoever made the call may have ended it at the same moment.
+            let kin = tasks.kin(&Scope::from(&head.place), &head.id).await?;
+            let state = kin.map_or(head.state, |kin| kin.state);
+            (state, (!state.is_terminal()).then(|| error.message().to_owned()))
+        }
+    };
+    Ok(Ended { head, state, why })
+}
+
+/// A task that was told to end.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// The task as it was.
+    pub(crate) head: Head,
+    /// Its state now.
+    pub(crate) state: TaskState,
+    /// Why it goes on, if it does.
+    pub(crate) why: Option<String>,
+}
+
 /// A call that ended, or did not, with the one above it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Ended {
-    task_id: String,
-    agent: String,
+struct EndedCall<'a> {
+    task_id: &'a str,
+    agent: &'a str,
     state: &'static str,
     /// Why it goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<String>,
+    why: Option<&'a str>,
+}
+
+impl<'a> From<&'a Ended> for EndedCall<'a> {
+    fn from(Ended { head, state, why }: &'a Ended) -> Self {
+        Self {
+            task_id: head.id.as_str(),
+            agent: head.place.agent.as_str(),
+            state: state.as_str(),
+            why: why.as_deref(),
+        }
+    }
 }

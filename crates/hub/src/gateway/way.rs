@@ -7,13 +7,13 @@ use nuncio_client::{Agent as Line, Error as ClientError};
 use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::TaskId,
-    operation::{CancelTaskRequest, Request, SendMessageRequest},
+    operation::{CancelTaskRequest, Operation, Request, SendMessageRequest},
     service::{Answered, CallContext, Event},
     task::{SendMessageResponse, StreamResponse, Task},
 };
 
 use super::{
-    forward::RESUME,
+    lines::knows_keys,
     pull::{Desk, Handed},
 };
 
@@ -43,10 +43,7 @@ impl Way {
     /// Tells whether a message that is sent again under the same key does no harm.
     pub(crate) fn knows_keys(&self) -> bool {
         match self {
-            Self::Called(line) => {
-                let extensions = &line.card().capabilities.extensions;
-                extensions.iter().any(|extension| extension.uri == RESUME)
-            }
+            Self::Called(line) => knows_keys(&line.card()),
             // Nothing is done before it was accepted, and that is written down.
             Self::Fetched(..) => true,
         }
@@ -55,8 +52,19 @@ impl Way {
     /// Tells whether the agent streams.
     pub(crate) fn streams(&self) -> bool {
         match self {
-            Self::Called(line) => line.card().capabilities.streaming == Some(true),
+            Self::Called(line) => {
+                line.card().capabilities.streaming == Some(true)
+                    && can_say(line, Operation::SendStreamingMessage)
+            }
             Self::Fetched(..) => true,
+        }
+    }
+
+    /// Tells whether the agent can be asked how a task is.
+    pub(crate) fn can_be_asked(&self) -> bool {
+        match self {
+            Self::Called(line) => can_say(line, Operation::GetTask),
+            Self::Fetched(..) => false,
         }
     }
 
@@ -115,10 +123,8 @@ impl Way {
     ) -> Result<Option<Task>, ClientError> {
         let line = match self {
             Self::Fetched(desk, _) => {
-                return match desk.cancel(ours) {
-                    true => Ok(None),
-                    false => Err(not_a2a("nobody works on it")),
-                };
+                let is_told = desk.cancel(ours);
+                return if is_told { Ok(None) } else { Err(not_a2a("nobody works on it")) };
             }
             Self::Called(line) => line,
         };
@@ -133,6 +139,12 @@ impl Way {
             _ => Err(unexpected()),
         }
     }
+}
+
+/// Tells whether what an agent speaks has a word for an operation.
+fn can_say(line: &Line, operation: Operation) -> bool {
+    let form = line.interface().and_then(|interface| interface.form.json_rpc(""));
+    form.is_none_or(|form| form.methods().iter().any(|(known, _)| *known == operation))
 }
 
 pub(crate) fn not_a2a(cause: &str) -> ClientError {

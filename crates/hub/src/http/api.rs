@@ -5,10 +5,12 @@ mod audit;
 mod cards;
 mod epoch;
 mod events;
+mod inbox;
 mod keys;
 mod openapi;
 pub(super) mod register;
 mod rules;
+mod tasks;
 mod work;
 
 use axum::{
@@ -51,4 +53,16 @@ pub(super) fn router() -> Router<Hub> {
         .route("/work", get(work::fetch))
         .route("/work/{task}/accept", post(work::accept))
         .route("/work/{task}/events", post(work::bring))
+        .route("/tasks", get(tasks::list))
+        .route("/tasks/{task}", get(tasks::show))
+        .route("/tasks/{task}/events", get(tasks::log::list))
+        .route("/tasks/{task}/tree", get(tasks::tree))
+        .route("/tasks/{task}/cancel", post(tasks::cancel))
+        .route("/tasks/{task}/messages", post(tasks::say::reply))
+        .route("/tasks/{task}/push", get(tasks::push::show))
+        .route("/tasks/{task}/push/{letter}/redeliver", post(tasks::push::redeliver))
+        .route("/inbox", get(inbox::list))
+        .route("/inbox/{task}/answer", post(inbox::answer))
+        .route("/inbox/{task}/approve", post(inbox::approve))
+        .route("/inbox/{task}/deny", post(inbox::deny))
 }

@@ -13,6 +13,9 @@ use crate::hub::Hub;
 /// not fit is named by its path.
 pub(crate) struct Json<T>(pub(crate) T);
 
+/// A JSON body that may be left out.
+pub(crate) struct Optional<T>(pub(crate) T);
+
 /// A body as it came.
 pub(crate) struct Raw(pub(crate) Bytes);
 
@@ -31,15 +34,28 @@ impl<T: DeserializeOwned> FromRequest<Hub> for Json<T> {
     async fn from_request(request: Request, hub: &Hub) -> Result<Self, Problem> {
         // A form of a foreign page cannot send this type without being asked about first.
         if !is_json(&request) {
-            return Err(Problem::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "NOT_JSON",
-                "send `Content-Type: application/json`",
-            ));
+            return Err(not_json());
         }
         let Raw(body) = Raw::from_request(request, hub).await?;
         read(&body).map(Self)
     }
+}
+
+impl<T: DeserializeOwned + Default> FromRequest<Hub> for Optional<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, hub: &Hub) -> Result<Self, Problem> {
+        if !request.headers().contains_key(CONTENT_TYPE) {
+            let Raw(body) = Raw::from_request(request, hub).await?;
+            return if body.is_empty() { Ok(Self(T::default())) } else { Err(not_json()) };
+        }
+        Json::from_request(request, hub).await.map(|Json(body)| Self(body))
+    }
+}
+
+fn not_json() -> Problem {
+    let detail = "send `Content-Type: application/json`";
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "NOT_JSON", detail)
 }
 
 fn is_json(request: &Request) -> bool {

@@ -22,7 +22,7 @@ use nuncio_protocol::{
     error::Error as A2aError,
     ids::{AgentId, Tenant},
     operation::{Operation, Request as A2aRequest},
-    service::{A2aService, Answered, CallContext, Caller},
+    service::{Answered, CallContext, Caller},
     version::Version,
 };
 use nuncio_server::{
@@ -74,8 +74,7 @@ impl Endpoints {
         let mut streams = StreamLimits::default();
         streams.open_per_caller = settings.limits.streams;
         let capacity = Capacity::new(settings.calls, streams, drain);
-        let service: Arc<dyn A2aService> = Arc::new(gateway.clone());
-        let shared = Endpoint::builder("hub", service, capacity.clone())
+        let shared = Endpoint::builder("hub", gateway.observed(), capacity.clone())
             .tenants(Tenants::Named)
             .body_limits(settings.call_bodies)
             .build();
@@ -111,8 +110,7 @@ impl Endpoints {
 
     /// Returns what answers streams for an agent in molecule's form.
     fn molecule(&self, hub: &Hub, agent: &Agent) -> Result<Endpoint, nuncio_server::Error> {
-        let service: Arc<dyn A2aService> = Arc::new(self.gateway.clone());
-        Endpoint::builder(agent.name.as_str(), service, self.capacity.clone())
+        Endpoint::builder(agent.name.as_str(), self.gateway.observed(), self.capacity.clone())
             .dialects(Dialects::none().molecule(Molecule::default()))
             .tenants(Tenants::Fixed(tenant(agent)?))
             .body_limits(hub.settings.call_bodies)
@@ -128,7 +126,7 @@ impl Endpoints {
         };
         let card = through(agent, &frame)?;
         let tenant = tenant(agent)?;
-        let service: Arc<dyn A2aService> = Arc::new(self.gateway.clone());
+        let service = self.gateway.observed();
         Endpoint::builder(agent.name.as_str(), service, self.capacity.clone())
             .url(format!("{}/agents/{}", settings.public_url, agent.name))
             .card(card, agent.updated)

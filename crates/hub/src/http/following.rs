@@ -2,7 +2,6 @@
 
 use std::{pin::Pin, time::Duration};
 
-use http::StatusCode;
 use nuncio_protocol::ids::AgentId;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -50,11 +49,7 @@ impl Following {
     ) -> Result<Self, Problem> {
         let place = hub.meter.stream(&who.meter_name()).ok_or_else(|| {
             hub.metrics.rate_limited("streams");
-            let detail = "as many event streams are open as one caller may have";
-            Problem {
-                retry_after: Some(1),
-                ..Problem::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_STREAMS", detail)
-            }
+            Problem::too_many_streams()
         })?;
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);

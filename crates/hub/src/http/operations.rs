@@ -52,7 +52,9 @@ pub(super) async fn metrics(State(hub): State<Hub>, who: Who) -> Result<Response
         let count = state.agents().filter(|agent| agent.status == status).count();
         hub.metrics.agents(status.as_str(), count);
     }
-    let text = hub.metrics.render();
+    let is_ours = who.organisation == hub.settings.organisation;
+    // What agents of others are called is nobody else's business.
+    let text = if is_ours { hub.metrics.render() } else { hub.metrics.render_nameless() };
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response())
 }

@@ -12,6 +12,7 @@ use http::{
 };
 use nuncio_auth::{Refusal, rules::MoveError};
 use nuncio_net::listen::body::BodyError;
+use nuncio_protocol::error::{Error as A2aError, ErrorKind, ErrorTable};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -67,6 +68,14 @@ impl Problem {
         Self {
             retry_after: Some(seconds.max(1)),
             ..Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", detail)
+        }
+    }
+
+    pub(crate) fn too_many_streams() -> Self {
+        let detail = "as many event streams are open as one caller may have";
+        Self {
+            retry_after: Some(1),
+            ..Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_STREAMS", detail)
         }
     }
 
@@ -142,6 +151,27 @@ impl From<Error> for Problem {
         };
         let retry_after = matches!(error, Error::Store(_)).then_some(1);
         Self { field, retry_after, ..Self::new(status, error.code(), error.to_string()) }
+    }
+}
+
+impl From<A2aError> for Problem {
+    fn from(error: A2aError) -> Self {
+        let kind = error.kind();
+        let status = match kind {
+            // It goes together with the task as it is now, or not.
+            ErrorKind::TaskNotCancelable | ErrorKind::UnsupportedOperation => StatusCode::CONFLICT,
+            kind => StatusCode::from_u16(kind.http_status(ErrorTable::V1_0_0))
+                .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+        };
+        if kind == ErrorKind::TaskNotFound {
+            return Error::Unknown { what: "task" }.into();
+        }
+        let wait = error.retry_after().map(|wait| wait.as_secs().max(1));
+        Self {
+            field: error.violations().first().map(|violation| violation.field.clone()),
+            retry_after: wait,
+            ..Self::new(status, kind.reason(), error.message())
+        }
     }
 }
 

@@ -4,3 +4,5 @@ mod api;
 mod contract;
 mod directory;
 mod facade;
+mod gateway;
+mod tasks;

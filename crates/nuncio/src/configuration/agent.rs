@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
-use super::{AddressRange, HumanDuration, Placed, WebUrl};
+use super::{AddressRange, HumanDuration, Placed, SecretText, WebUrl};
 
 /// An agent: how it is reached, what it may do, whether it is well.
 ///
-/// It is found by `card` or by `url`.
+/// It is found by `card` or by `url`, or the hub runs it itself, as `kind` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -23,6 +23,14 @@ pub struct Agent {
     pub card: Option<WebUrl>,
     /// Its base URL, below which its card is looked for.
     pub url: Option<WebUrl>,
+    /// What the hub runs for it itself.
+    pub kind: Option<Kind>,
+    /// The program of a `command` agent with its arguments. It reads the message from its
+    /// standard input; no message can change what is run.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// What proves to the agent that it is the hub who calls.
+    pub credential: Option<Credential>,
     /// The name of the agent above it.
     pub parent: Option<Placed<String>>,
     /// Where callers in its own network reach it.
@@ -60,14 +68,44 @@ pub enum Reached<'a> {
     Card(&'a WebUrl),
     /// Its card is to be found below this URL.
     Url(&'a WebUrl),
+    /// It is part of the hub.
+    Hosted(Kind),
+    /// It comes and fetches its work.
+    Nowhere,
+}
+
+/// What the hub runs for an agent itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// It says what it hears.
+    Echo,
+    /// It runs a program.
+    Command,
+}
+
+/// What proves to an agent that it is the hub who calls. One of the three.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Credential {
+    /// A bearer token.
+    pub bearer: Option<SecretText>,
+    /// A key, in the header that `header` names.
+    pub api_key: Option<SecretText>,
+    /// The header of `api_key`: `X-API-Key`, if it does not say.
+    pub header: Option<String>,
+    /// A user name and a password, with a colon between them.
+    pub basic: Option<SecretText>,
 }
 
 impl Agent {
     /// Returns where the agent is.
     pub const fn reached(&self) -> Option<Reached<'_>> {
-        match (&self.card, &self.url) {
-            (Some(card), None) => Some(Reached::Card(card)),
-            (None, Some(url)) => Some(Reached::Url(url)),
+        match (&self.card, &self.url, self.kind) {
+            (Some(card), None, None) => Some(Reached::Card(card)),
+            (None, Some(url), None) => Some(Reached::Url(url)),
+            (None, None, Some(kind)) => Some(Reached::Hosted(kind)),
+            (None, None, None) if matches!(self.delivery, Delivery::Pull) => Some(Reached::Nowhere),
             _ => None,
         }
     }

@@ -58,10 +58,11 @@ impl Changes {
         changes.restart("agents.allow_http", is_plain(agents) != is_plain(&old.agents));
         changes.live("rules", *rules != old.rules);
         changes.restart("limits", *limits != old.limits);
-        let Telemetry { level, levels, format, otlp } = telemetry;
+        let Telemetry { level, levels, format, agents, otlp } = telemetry;
         let before = &old.telemetry;
         changes.live("telemetry.level", *level != before.level || *levels != before.levels);
         changes.restart("telemetry.format", *format != before.format);
+        changes.restart("telemetry.agents", *agents != before.agents);
         changes.restart("telemetry.otlp", *otlp != before.otlp);
         changes
     }

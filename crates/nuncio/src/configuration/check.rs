@@ -9,7 +9,10 @@ use nuncio_hub::{
 };
 use nuncio_protocol::ids::Organisation;
 
-use super::{Agent, Configuration, Error, Place, Placed, Problem, Subject, nearest::nearest};
+use super::{
+    Agent, Configuration, Credential, Error, Kind, Place, Placed, Problem, Subject,
+    nearest::nearest,
+};
 
 /// Looks for what contradicts something else.
 pub(super) fn check(configuration: &Configuration) -> Result<(), Error> {
@@ -125,12 +128,30 @@ fn agent(key: &str, agent: &Agent, problems: &mut Vec<Problem>) {
     };
     let name = agent.name.get();
     if agent.reached().is_none() {
-        let what = if agent.card.is_none() {
+        let what = if agent.card.is_none() && agent.url.is_none() {
             "nothing says where it is"
         } else {
             "more than one thing says where it is"
         };
-        wrong(key.to_owned(), format!("`{name}`: {what}"), "set one of `card` and `url`");
+        let fix = "set one of `card` and `url`, or `kind` for one that the hub runs itself";
+        wrong(key.to_owned(), format!("`{name}`: {what}"), fix);
+    }
+    if (agent.kind == Some(Kind::Command)) == agent.command.is_empty() {
+        wrong(
+            format!("{key}.command"),
+            format!("`{name}`: a program and `kind: command` belong together"),
+            "write both, such as `kind: command` and `command: [tr, a-z, A-Z]`, or neither",
+        );
+    }
+    if let Some(Credential { bearer, api_key, basic, .. }) = &agent.credential {
+        let given = [bearer, api_key, basic].into_iter().flatten().count();
+        if given != 1 {
+            wrong(
+                format!("{key}.credential"),
+                format!("`{name}`: expected one of `bearer`, `api_key` and `basic`"),
+                "name the one that the agent takes, such as `bearer: ${TOKEN}`",
+            );
+        }
     }
     let role = agent.role.as_deref().unwrap_or_default();
     if role.len() > MAX_ROLE_BYTES || role.chars().any(char::is_control) {

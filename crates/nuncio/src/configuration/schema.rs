@@ -186,7 +186,7 @@ mod tests {
             "limits: {request_body: 10MB}",
             "agents: [{url: 'https://a'}]",
             "agents: [{name: a, url: 'https://a', trust: 9}]",
-            "agents: [{name: a, url: 'https://a', kind: echo}]",
+            "agents: [{name: a, kind: parrot}]",
             "hosts: ['https://hub.example']",
             "rules: [{effect: maybe, caller: a, target: b}]",
             "rules: [{effect: deny, caller: a, target: b, operations: [Send]}]",

@@ -18,13 +18,21 @@ pub struct Telemetry {
     pub levels: BTreeMap<String, Level>,
     /// The form of the log. `auto` is text on a terminal and JSON elsewhere.
     pub format: LogFormat,
+    /// How many agents have metrics of their own, by name; all others are counted together.
+    pub agents: usize,
     /// Where traces are sent.
     pub otlp: Option<Otlp>,
 }
 
 impl Default for Telemetry {
     fn default() -> Self {
-        Self { level: Level::Info, levels: BTreeMap::new(), format: LogFormat::Auto, otlp: None }
+        Self {
+            level: Level::Info,
+            levels: BTreeMap::new(),
+            format: LogFormat::Auto,
+            agents: 100,
+            otlp: None,
+        }
     }
 }
 

@@ -7,7 +7,9 @@ use super::*;
 const EXAMPLE: &str = include_str!("../../../../examples/nuncio.yaml");
 
 fn environment() -> Environment {
-    ["ADMIN_KEY", "OTLP_TOKEN"].map(|name| (name.to_owned(), format!("secret-of-{name}"))).into()
+    ["ADMIN_KEY", "OTLP_TOKEN", "WEATHER_TOKEN", "SEARCH_KEY", "ARCHIVE_PASSWORD"]
+        .map(|name| (name.to_owned(), format!("secret-of-{name}")))
+        .into()
 }
 
 #[track_caller]
@@ -40,7 +42,7 @@ fn no_text_at_all_is_the_defaults() {
 #[test]
 fn the_example_has_every_key_and_is_good() {
     let configuration = load(EXAMPLE);
-    assert_eq!(configuration.agents.len(), 4);
+    assert_eq!(configuration.agents.len(), 6);
     assert!(check::warnings(&configuration).is_empty());
     // Every key of the tree stands in the example, so that whoever copies it sees it.
     let schema: serde_json::Value = serde_json::from_str(&schema::json_schema()).unwrap();

@@ -7,21 +7,24 @@ use std::{
     time::Duration,
 };
 
+use http::Method;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{
     body::{Bytes, Incoming},
     service::service_fn,
 };
-use nuncio_hub::metrics::{Direction, Status};
+use nuncio_hub::{
+    access::{self, AccessLine},
+    metrics::{Direction, Status},
+};
 use nuncio_net::listen::{Drain, Listener};
-use nuncio_protocol::operation::Operation;
+use nuncio_protocol::{dialect::WireForm, operation::Operation, state::TaskState};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message as _;
 use tokio::sync::mpsc;
 
 use super::{
-    request::RequestLine,
-    trace::{TraceContext, outgoing, request_span},
+    trace::{TraceContext, http_span, outgoing},
     *,
 };
 use crate::configuration::{Level, read};
@@ -55,27 +58,28 @@ fn lines(format: Format, configured: &Configured, does: impl FnOnce(&Telemetry))
     written.text()
 }
 
-fn request() -> RequestLine<'static> {
-    RequestLine {
-        source_agent: "orchestrator-agent",
-        target_agent: "validation-agent",
-        capability: Some("pain_point_validation"),
-        request_id: "r-1",
-        duration: Duration::from_millis(1234),
-        status: Status::Success,
+fn request() -> AccessLine<'static> {
+    AccessLine {
         direction: Direction::Received,
         operation: Some(Operation::SendMessage),
+        form: Some(WireForm::V1),
+        caller: "agent:orchestrator-agent",
+        agent: "validation-agent",
+        capability: Some("pain_point_validation"),
+        request_id: Some("r-1"),
+        duration: Duration::from_millis(1234),
+        status: Status::Success,
+        error: None,
         task_id: Some("t-1"),
         context_id: None,
-        trace: None,
+        state: Some(TaskState::Working),
+        trace_id: Some("0af7651916cd43dd8448eb211c80319c"),
     }
 }
 
 #[test]
 fn a_request_leaves_the_line_of_the_catalogue() {
-    let parent = TraceContext::root();
-    let line = RequestLine { trace: Some(&parent), ..request() };
-    let text = lines(Format::Json, &Configured::default(), |_| line.log());
+    let text = lines(Format::Json, &Configured::default(), |_| request().log());
     let found: BTreeMap<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
     let get = |name: &str| found.get(name).cloned().unwrap_or_default();
     assert_eq!(get("event"), "a2a_request");
@@ -85,17 +89,21 @@ fn a_request_leaves_the_line_of_the_catalogue() {
     assert_eq!(get("request_id"), "r-1");
     assert_eq!(get("duration_ms"), 1234);
     assert_eq!(get("status"), "success");
-    assert_eq!(get("a2a.operation"), "SendMessage");
-    assert_eq!(get("a2a.task_id"), "t-1");
-    assert_eq!(get("trace_id"), parent.trace_id());
+    assert_eq!(get("caller"), "agent:orchestrator-agent");
+    assert_eq!(get("agent"), "validation-agent");
+    assert_eq!(get("a2a.method"), "SendMessage");
+    assert_eq!(get("a2a.dialect"), "A2A 1.0 JSON-RPC");
+    assert_eq!(get("a2a.task.id"), "t-1");
+    assert_eq!(get("a2a.task.state"), "TASK_STATE_WORKING");
+    assert_eq!(get("trace_id"), "0af7651916cd43dd8448eb211c80319c");
     assert!(get("timestamp").as_str().unwrap().ends_with('Z'));
-    assert!(!found.contains_key("a2a.context_id"));
+    assert!(!found.contains_key("a2a.context.id") && !found.contains_key("error"));
 }
 
 #[test]
 fn strangers_can_neither_end_a_line_nor_talk_to_the_terminal() {
     let evil = "x\nINFO forged\r\u{1b}[2J\u{9b}\u{202e} status=ok\" y";
-    let line = RequestLine { source_agent: evil, ..request() };
+    let line = AccessLine { caller: evil, ..request() };
     for format in [Format::Text, Format::Json] {
         let text = lines(format, &Configured::default(), |_| {
             line.log();
@@ -107,7 +115,7 @@ fn strangers_can_neither_end_a_line_nor_talk_to_the_terminal() {
     }
     let json = lines(Format::Json, &Configured::default(), |_| line.log());
     let found: BTreeMap<String, serde_json::Value> = serde_json::from_str(&json).unwrap();
-    assert_eq!(found["source_agent"], evil);
+    assert_eq!(found["caller"], evil);
     let text = lines(Format::Text, &Configured::default(), |_| line.log());
     assert!(text.contains(r#"status=ok\" y" target_agent=validation-agent"#), "{text}");
 }
@@ -115,20 +123,20 @@ fn strangers_can_neither_end_a_line_nor_talk_to_the_terminal() {
 #[test]
 fn lines_have_the_fields_of_the_spans_around_them() {
     let text = lines(Format::Text, &Configured::default(), |_| {
-        let span = request_span(Some(Operation::GetTask), "weather", None);
+        let span = access::span(Some(Operation::GetTask), "weather", Some("0af7"));
         let _entered = span.enter();
-        span.record("a2a.task_id", "t-7");
+        span.record("a2a.task.id", "t-7");
         tracing::info!(count = 3, is_good = true, ratio = 0.5, "done");
     });
     for part in [
         "INFO nuncio::telemetry::tests: done",
-        "a2a.operation=GetTask",
+        "a2a.method=GetTask",
         "a2a.agent=weather",
-        "a2a.task_id=t-7",
+        "a2a.task.id=t-7",
         "count=3",
         "is_good=true",
         "ratio=0.5",
-        "trace_id=",
+        "trace_id=0af7",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -186,8 +194,10 @@ async fn traces_arrive_at_a_collector_and_hold_no_texts() {
     let incoming =
         TraceContext::parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
     let sent = tracing::dispatcher::with_default(&dispatch, || {
-        let span = request_span(Some(Operation::SendMessage), "weather", Some(&incoming));
+        let span = http_span(&Method::POST, "/agents/{agent}", Some(&incoming));
         let _entered = span.enter();
+        let call = access::span(Some(Operation::SendMessage), "weather", None);
+        let _called = call.enter();
         tracing::info!(token = "hunter2", "the secret message text");
         let _foreign = tracing::info_span!(target: "hyper", "foreign", x = "hunter2").entered();
         outgoing(&span, Some(&incoming))
@@ -200,13 +210,15 @@ async fn traces_arrive_at_a_collector_and_hold_no_texts() {
     assert!(format!("{resource:?}").contains("hub-7"));
     let spans: Vec<_> =
         batch.resource_spans[0].scope_spans.iter().flat_map(|scope| &scope.spans).collect();
-    assert_eq!(spans.len(), 1);
+    assert_eq!(spans.len(), 2);
+    let [call, spans @ ..] = &spans[..] else { panic!("there are two") };
     let hex =
         |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     assert_eq!(hex(&spans[0].trace_id), incoming.trace_id());
     assert_eq!(hex(&spans[0].parent_span_id), incoming.span_id());
     assert_eq!(hex(&spans[0].span_id), sent.span_id());
-    assert_eq!((spans[0].name.as_str(), spans[0].events.len()), ("SendMessage", 0));
+    assert_eq!((call.name.as_str(), call.events.len()), ("SendMessage", 0));
+    assert_eq!((&call.trace_id, &call.parent_span_id), (&spans[0].trace_id, &spans[0].span_id));
     let shown = format!("{batch:?}");
     assert!(shown.contains("a2a.agent") && shown.contains("weather"));
     assert!(!shown.contains("hunter2") && !shown.contains("secret message"), "{shown}");
@@ -219,6 +231,8 @@ async fn a_collector_that_is_not_there_stops_nobody() {
     let configured = read(yaml, &[].into()).unwrap().telemetry;
     let (telemetry, dispatch) =
         Telemetry::build(&configured, Format::Json, Written::default()).unwrap();
-    tracing::dispatcher::with_default(&dispatch, || drop(request_span(None, "a", None)));
+    tracing::dispatcher::with_default(&dispatch, || {
+        drop(http_span(&Method::GET, "/", None));
+    });
     telemetry.stop().await;
 }

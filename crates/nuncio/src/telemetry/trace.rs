@@ -7,7 +7,6 @@
 use std::fmt;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use nuncio_protocol::operation::Operation;
 use opentelemetry::{
     Context,
     trace::{SpanContext, SpanId, TraceContextExt as _, TraceFlags, TraceId, TraceState},
@@ -129,33 +128,8 @@ fn is_state(value: &HeaderValue) -> bool {
     (1..=LONGEST_STATE).contains(&value.len()) && value.to_str().is_ok()
 }
 
-/// Makes the span of a request that came in, below what the request brought.
-///
-/// These fields are all that is exported of it. `a2a.task_id` and `status` can be recorded
-/// later.
-pub fn request_span(
-    operation: Option<Operation>,
-    target_agent: &str,
-    incoming: Option<&TraceContext>,
-) -> Span {
-    let name = operation.map_or("unknown", Operation::name);
-    let span = tracing::info_span!(
-        target: "nuncio::trace",
-        "a2a_request",
-        otel.name = name,
-        otel.kind = "server",
-        a2a.operation = name,
-        a2a.agent = target_agent,
-        a2a.task_id = tracing::field::Empty,
-        status = tracing::field::Empty,
-        trace_id = tracing::field::Empty,
-    );
-    hang(&span, incoming);
-    span
-}
-
-/// Makes the span of a request to the hub itself, below what the request brought. `route` is a
-/// pattern, never a path.
+/// Makes the span of a request, below what the request brought. `route` is a pattern, never a
+/// path. Calls to agents have one of their own below it: [`nuncio_hub::access::span`].
 pub fn http_span(method: &Method, route: &str, incoming: Option<&TraceContext>) -> Span {
     let span = tracing::info_span!(
         target: "nuncio::trace",
@@ -168,6 +142,11 @@ pub fn http_span(method: &Method, route: &str, incoming: Option<&TraceContext>) 
     );
     hang(&span, incoming);
     span
+}
+
+/// Tells whether a span is exported, so that others can hang below it.
+pub fn is_exported(span: &Span) -> bool {
+    span.context().span().span_context().is_valid()
 }
 
 /// Hangs a span below what a request brought.
@@ -258,7 +237,7 @@ mod tests {
     #[test]
     fn without_a_collector_the_context_is_passed_on() {
         let incoming = TraceContext::parse(GOOD).unwrap();
-        let span = request_span(None, "a", Some(&incoming));
+        let span = http_span(&Method::GET, "/", Some(&incoming));
         assert_eq!(outgoing(&span, Some(&incoming)).trace_id(), incoming.trace_id());
         assert!(!outgoing(&span, None).is_sampled());
     }

@@ -1,21 +1,32 @@
 //! Agents and rules of the configuration file.
 
+use std::sync::Arc;
+
 use anyhow::Context as _;
-use nuncio::configuration::{self, Configuration, Effect, Subject};
+use nuncio::configuration::{self, Configuration, Effect, Kind, Subject};
 use nuncio_auth::rules::{self, Operations, Rule, Skills, Who};
+use nuncio_client::{
+    Credentials, Origin,
+    credentials::{ApiKey, Basic, Bearer, KeyPlace},
+};
 use nuncio_hub::{
-    Directory,
-    agent::{Addresses, Delivery, Standing, Watch},
+    Directory, Gateway, Hub,
+    agent::{Addresses, Card, Delivery, Standing, Watch},
     directory::{CONFIGURED, ConfiguredAgent, NewAgent},
     name::AgentName,
 };
-use nuncio_protocol::ids::{AgentId, Organisation};
+use nuncio_net::Secret;
+use nuncio_protocol::{
+    card::{AgentCard, AgentSkill},
+    ids::{AgentId, Organisation},
+    json,
+};
+use nuncio_server::kinds::{Command, Echo};
+use nuncio_tasks::agent::Employed;
 
 /// Brings the directory in line with the file.
-pub(super) async fn configure(
-    directory: &Directory,
-    configuration: &Configuration,
-) -> anyhow::Result<()> {
+pub(super) async fn configure(hub: &Hub, configuration: &Configuration) -> anyhow::Result<()> {
+    let directory = &hub.directory;
     let organisation = Organisation::parse(&configuration.organisation)?;
     let agents = configuration.agents.iter().map(agent).collect::<anyhow::Result<Vec<_>>>()?;
     let configured = directory.configure(&organisation, &agents).await.context("agents")?;
@@ -25,11 +36,83 @@ pub(super) async fn configure(
     for name in &configured.removed {
         tracing::info!(agent = %name, "removed by the configuration");
     }
+    if let Some(gateway) = &hub.gateway {
+        employ(gateway, directory, &organisation, configuration)?;
+    }
     let rules = configuration.rules.iter().enumerate();
     let rules = rules.map(|(index, written)| rule(directory, &organisation, index, written));
     let rules = rules.collect::<anyhow::Result<Vec<_>>>()?;
     directory.set_configured_rules(&organisation, &rules).await.context("rules")?;
     Ok(())
+}
+
+/// Tells the gateway which agents it runs itself, and how it proves to the others who calls.
+fn employ(
+    gateway: &Gateway,
+    directory: &Directory,
+    organisation: &Organisation,
+    configuration: &Configuration,
+) -> anyhow::Result<()> {
+    let state = directory.state();
+    let mut hosted = Vec::new();
+    let mut proofs: Vec<(AgentId, Arc<dyn Credentials>)> = Vec::new();
+    for written in &configuration.agents {
+        let name = AgentName::parse(&written.name)?;
+        let Some(agent) = state.named(organisation, &name) else { continue };
+        match written.kind {
+            Some(Kind::Echo) => hosted.push((agent.id.clone(), Employed::new(Echo))),
+            Some(Kind::Command) => {
+                let (program, rest) = written.command.split_first().context("a program")?;
+                hosted.push((agent.id.clone(), Employed::new(Command::new(program, rest))));
+            }
+            None => {}
+        }
+        let url = written.url.as_ref().or(written.card.as_ref());
+        if let (Some(credential), Some(url)) = (&written.credential, url) {
+            let proof = proof(credential, url);
+            let proof = proof.with_context(|| format!("the credential for `{name}`"))?;
+            proofs.push((agent.id.clone(), proof));
+        }
+    }
+    gateway.host(hosted);
+    gateway.prove_with(proofs);
+    Ok(())
+}
+
+/// Makes what proves to an agent who calls. It goes to the agent's own origin only.
+fn proof(
+    credential: &configuration::Credential,
+    url: &configuration::WebUrl,
+) -> anyhow::Result<Arc<dyn Credentials>> {
+    let origin = Origin::parse(url.as_str())?;
+    if let Some(token) = &credential.bearer {
+        return Ok(Arc::new(Bearer::new(origin, &token.0)?));
+    }
+    if let Some(key) = &credential.api_key {
+        let header = credential.header.as_deref().unwrap_or("X-API-Key").parse()?;
+        return Ok(Arc::new(ApiKey::new(origin, KeyPlace::Header(header), &key.0)?));
+    }
+    let pair = credential.basic.as_ref().context("nothing is given")?;
+    let (user, password) = pair.0.expose().split_once(':').context("expected user:password")?;
+    Ok(Arc::new(Basic::new(origin, user, &Secret::new(password))?))
+}
+
+/// Writes the card of an agent that the hub runs itself.
+fn hosted_card(written: &configuration::Agent, kind: Kind) -> anyhow::Result<Card> {
+    let name = written.name.as_str();
+    let description = written.role.clone().unwrap_or_else(|| match kind {
+        Kind::Echo => "Says what it hears".to_owned(),
+        Kind::Command => {
+            format!("Runs {}", written.command.first().map_or("a program", String::as_str))
+        }
+    });
+    let card = AgentCard::builder(name)
+        .description(&description)
+        .skill(AgentSkill::new(name, name, &description, [name]))
+        .streaming()
+        .push_notifications()
+        .build();
+    Ok(Card::parse(&json::to_string(&card))?)
 }
 
 fn agent(written: &configuration::Agent) -> anyhow::Result<ConfiguredAgent> {
@@ -51,7 +134,17 @@ fn agent(written: &configuration::Agent) -> anyhow::Result<ConfiguredAgent> {
         trust: written.trust,
         latency_hint_ms: latency_hint_ms.map(|hint| u32::try_from(hint).unwrap_or(u32::MAX)),
     };
-    agent.watch = if written.heartbeat { Watch::Heartbeat } else { Watch::Probe };
+    agent.watch = match (written.kind, written.heartbeat) {
+        (Some(_), _) => Watch::Hosted,
+        (None, true) => Watch::Heartbeat,
+        (None, false) if agent.delivery == Delivery::Pull => Watch::Heartbeat,
+        (None, false) => Watch::Probe,
+    };
+    if let Some(kind) = written.kind {
+        agent.card = Some(hosted_card(written, kind)?);
+        // Nobody but the hub can call it.
+        agent.delivery = Delivery::Gateway;
+    }
     let parent = written.parent.as_ref().map(|name| AgentName::parse(name)).transpose()?;
     let limits = written.skills.iter().map(|(skill, access)| {
         let names = access.allowed_agents.iter().map(|name| AgentName::parse(name));

@@ -60,6 +60,6 @@ impl Reload {
         if settings != rule_settings(&self.current) {
             self.hub.directory.set_settings(settings, &Actor::configuration()).await?;
         }
-        agents::configure(&self.hub.directory, next).await
+        agents::configure(&self.hub, next).await
     }
 }

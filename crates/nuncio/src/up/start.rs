@@ -10,7 +10,7 @@ use nuncio::{
 };
 use nuncio_auth::{Gatekeeper, JwtIssuer, rules};
 use nuncio_hub::{
-    Directory, Hub, Login,
+    Directory, Hub, Login, Metrics,
     directory::{self, Liveness},
     gateway::{self, Gateway},
     hub::{Facades, Parts, Settings},
@@ -42,7 +42,7 @@ pub(super) async fn start(
     let address = listener.local_addr();
     let hub = assemble(configuration, &data, &kept, address).await?;
     let key = keys::administrator(&hub, configuration, &data).await?;
-    agents::configure(&hub.directory, configuration).await?;
+    agents::configure(&hub, configuration).await?;
     notice::leave(&hub, address, &key)?;
     let login = Login {
         name: keys::ADMINISTRATOR.to_owned(),
@@ -128,6 +128,7 @@ async fn assemble(
     settings.limits.strangers = limits.unauthenticated_calls_per_minute.get();
     settings.limits.streams = usize::try_from(limits.streams_per_caller.get())?;
     let mut parts = Parts::new(directory, gatekeeper, guard, minter, settings);
+    parts.metrics = Metrics::with_agents(configuration.telemetry.agents);
     parts.gateway = Some(gateway(configuration, data, kept, &parts)?);
     Ok(Hub::new(parts))
 }

@@ -10,7 +10,7 @@ use std::{
 
 use nuncio_testkit::{program::Program, services};
 
-use crate::cli::support::{Came, User, came_of, serve};
+use crate::cli::support::{Came, User, Waiter, came_of, serve, serve_here};
 
 /// A user who has started a hub.
 struct Owner {
@@ -331,4 +331,112 @@ fn a_request_is_part_of_the_trace_that_it_came_with() {
     assert!(has(&0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c_u128.to_be_bytes()), "the trace");
     assert!(has(&0xb7ad_6b71_6920_3331_u64.to_be_bytes()), "the span above");
     assert!(has(b"GET /version"), "the route");
+}
+
+#[test]
+fn the_hub_carries_calls_to_an_agent_by_its_name() {
+    let owner = Owner::new(&[]);
+    let (_agent, url) = serve(&["--name", "echo", "--in-memory"]);
+    owner.did(&["agents", "add", &url]);
+    let sent = owner.did(&["send", "-a", "echo", "hello"]);
+    assert!(sent.contains("State: COMPLETED\nText: hello\n"), "{sent}");
+    let card = owner.did(&["card", "get", "echo", "-o", "json"]);
+    assert!(card.contains("/agents/echo"), "{card}");
+    let unknown = owner.run(&["send", "-a", "nobody", "hello"]);
+    assert_ne!(unknown.code, 0);
+}
+
+#[test]
+fn the_hub_runs_programs_of_its_file_as_agents() {
+    let user = User::new();
+    let file = user.home().join("hub.yaml");
+    let text = "agents:\n  - {name: upper, kind: command, command: [tr, a-z, A-Z]}\n";
+    std::fs::write(&file, text).unwrap();
+    let hub = start(&user, &["--config", file.to_str().unwrap()]);
+    let owner = Owner { user, hub };
+    let sent = owner.did(&["send", "-a", "upper", "shout"]);
+    assert!(sent.contains("Text: SHOUT\n"), "{sent}");
+}
+
+#[test]
+fn a_program_joins_from_where_nobody_can_reach_it() {
+    let owner = Owner::new(&[]);
+    let words = ["connect", "laptop", "--", "sh", "-c", "echo heard $(cat)"];
+    let mut command = owner.user.command(&words);
+    let connected = Program::start_until(&mut command, "connected as ");
+    let sent = owner.did(&["send", "-a", "laptop", "hello"]);
+    assert!(sent.contains("Text: heard hello\n"), "{sent}");
+    // It comes back as who it was, with the token that it was given.
+    drop(connected);
+    let mut command = owner.user.command(&words);
+    let _connected = Program::start_until(&mut command, "connected as ");
+    let sent = owner.did(&["send", "-a", "laptop", "again"]);
+    assert!(sent.contains("Text: heard again\n"), "{sent}");
+}
+
+/// A value of a field in what was printed.
+fn field<'a>(text: &'a str, label: &str) -> &'a str {
+    let label = format!("{label}: ");
+    let found = text.lines().find_map(|line| line.strip_prefix(&label));
+    found.unwrap_or_else(|| panic!("no {label}in {text}"))
+}
+
+#[test]
+fn people_see_what_goes_through_the_hub_and_answer_what_waits_after_a_restart() {
+    let owner = Owner::new(&[]);
+    let (_runtime, url) = serve_here("waiter", Waiter);
+    owner.did(&["agents", "add", &url, "--name", "waiter"]);
+    let nothing = owner.run(&["tasks"]);
+    assert_eq!(nothing.code, 0, "{}", nothing.err);
+    assert!(nothing.out.starts_with("TASK") && nothing.out.lines().count() == 1, "{}", nothing.out);
+    assert!(nothing.err.contains("nuncio send -a AGENT"), "{}", nothing.err);
+    assert!(owner.run(&["inbox"]).err.contains("nothing waits"));
+
+    let asked = owner.did(&["send", "-a", "waiter", "a table\nfor tonight"]);
+    let task = field(&asked, "Task").to_owned();
+    let owner = owner.restart();
+    let inbox = owner.run(&["inbox"]);
+    let row = inbox.out.lines().nth(1).expect("something waits");
+    let columns: Vec<&str> = row.split("  ").filter(|cell| !cell.is_empty()).collect();
+    assert_eq!((columns[0], columns[1]), (&*task, "waiter"), "{row}");
+    assert!(row.ends_with("input  For how many people?"), "{row}");
+    assert!(inbox.err.contains(&format!("nuncio inbox answer {task}")), "{}", inbox.err);
+    assert!(owner.did(&["inbox", "-o", "json"]).contains("\"needs\":\"input\""));
+    let shown = owner.run(&["tasks", "show", &task]);
+    assert!(shown.out.starts_with("Agent: waiter\nCaller: "), "{}", shown.out);
+    assert_eq!(field(&shown.out, "State"), "INPUT_REQUIRED");
+    assert_eq!(field(&shown.out, "Question"), "For how many people?");
+    assert!(shown.err.contains("nuncio inbox answer"), "{}", shown.err);
+
+    let answered = owner.did(&["inbox", "approve", &task, "--reason", "for two"]);
+    assert_eq!(field(&answered, "Task"), task);
+    let watched = owner.did(&["tasks", "watch", &task]);
+    let listed = owner.did(&["tasks", "events", &task]);
+    assert_eq!(watched, listed);
+    assert!(listed.lines().next().unwrap().ends_with("opened    a table for tonight"), "{listed}");
+    assert!(listed.contains("input     approved: for two"), "{listed}");
+    assert!(listed.lines().last().unwrap().contains("COMPLETED"), "{listed}");
+    let rows = owner.did(&["tasks", "--state", "completed", "--agent", "waiter"]);
+    assert!(rows.lines().nth(1).expect("it is there").ends_with("a table for tonight"), "{rows}");
+    assert!(owner.did(&["tasks", "tree", &task]).starts_with("waiter  COMPLETED  "));
+    let history = owner.did(&["tasks", "show", &task, "-o", "json"]);
+    assert!(history.contains("\"answeredBy\":"), "{history}");
+
+    let late = owner.run(&["inbox", "deny", &task]);
+    assert_eq!(late.code, 1);
+    assert!(late.err.contains("does not wait for an answer"), "{}", late.err);
+    let ended = owner.run(&["tasks", "cancel", &task]);
+    assert!(ended.err.contains("has ended as TASK_STATE_COMPLETED"), "{}", ended.err);
+    let second = owner.did(&["send", "-a", "waiter", "another"]);
+    let second = field(&second, "Task");
+    let denied = owner.did(&["inbox", "deny", second, "--reason", "full", "--cancel"]);
+    assert_eq!(field(&denied, "Task"), second);
+    let third = owner.did(&["send", "-a", "waiter", "a third"]);
+    let third = field(&third, "Task");
+    let canceled = owner.did(&["tasks", "cancel", third]);
+    assert_eq!(field(&canceled, "Stopped"), format!("{third}  waiter  CANCELED"));
+    let none = owner.run(&["tasks", "--caller", "user:nobody"]);
+    assert!(none.err.contains("no task fits"), "{}", none.err);
+    let unknown = owner.run(&["tasks", "show", "nothing"]);
+    assert!(unknown.err.contains("there is no such task"), "{}", unknown.err);
 }

@@ -155,10 +155,11 @@ impl Inner {
             return self.refuse(form, head, body, &error);
         }
         let spoken = if is_v1(form) { Version::V1_0 } else { Version::V0_3 };
-        let ctx = match self.read_head(head, identity, spoken) {
+        let mut ctx = match self.read_head(head, identity, spoken) {
             Ok(ctx) => ctx,
             Err(error) => return self.refuse(form, head, body, &error),
         };
+        ctx.form = Some(form);
         let mut response = if is_json_rpc {
             jsonrpc::answer(self, form, ctx, head, body).await
         } else {
@@ -195,7 +196,7 @@ impl Inner {
             Ok(form @ (WireForm::V1Grpc | WireForm::V03Grpc)) => {
                 let spoken = if is_v1(form) { Version::V1_0 } else { Version::V0_3 };
                 match self.read_metadata(&head, identity, spoken) {
-                    Ok(ctx) => (form, ctx),
+                    Ok(ctx) => (form, CallContext { form: Some(form), ..ctx }),
                     Err(error) => return self.refuse_grpc(&error),
                 }
             }

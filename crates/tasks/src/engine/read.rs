@@ -1,6 +1,6 @@
 //! Reading tasks: one, many, and as they go on.
 
-use std::sync::Arc;
+use std::{slice::from_ref, sync::Arc};
 
 use futures_util::stream;
 use nuncio_protocol::{
@@ -122,7 +122,7 @@ impl Engine {
         };
         let after = match request.page_token.as_str() {
             "" => None,
-            token => Some(paging::read(token, scope, &filter).ok_or_else(|| {
+            token => Some(paging::read(token, from_ref(scope), &filter).ok_or_else(|| {
                 bridge::invalid("pageToken", "was not made for this list; ask without it")
             })?),
         };
@@ -142,7 +142,7 @@ impl Engine {
             id: head.id.clone(),
         });
         let next_page_token = match last {
-            Some(position) if more => paging::write(&position, scope, &filter),
+            Some(position) if more => paging::write(&position, from_ref(scope), &filter),
             _ => String::new(),
         };
         Ok(FoundPage { tasks, next_page_token, size, total })

@@ -36,6 +36,10 @@ impl Agent for Proxy {
                 let error = Error::new(ErrorKind::ContentTypeNotSupported, "no pictures");
                 output.refuse(error, TaskState::Rejected).await?;
             }
+            "lose" => {
+                let error = Error::new(ErrorKind::Unavailable, "nobody knows");
+                output.refuse_for_good(error, TaskState::Failed).await?;
+            }
             "ask" => output.ask("which one?").await?,
             "wrong answer" => {
                 let error = Error::new(ErrorKind::InvalidParams, "neither of them");
@@ -178,6 +182,21 @@ async fn a_refusal_reaches_who_waits_as_the_error_that_it_is() {
     let task = get(&tasks, &task).await;
     assert_eq!(task.status.state, TaskState::Rejected, "who does not wait finds it in the task");
     assert_eq!(task.status.message.unwrap().text(), "no pictures");
+}
+
+#[tokio::test]
+async fn a_key_stays_with_a_task_of_which_nobody_knows_whether_it_was_done() {
+    let tasks = tasks();
+    for (text, is_kept) in [("refuse", false), ("lose", true)] {
+        let keyed = Call { key: Some(text.to_owned()), ..call() };
+        let request = say(text);
+        tasks.send(&keyed, request.clone()).await.unwrap_err();
+        let again = tasks.send(&keyed, request).await.map(Sent::into_task);
+        match again {
+            Ok(Some(task)) => assert_eq!((task.status.state, is_kept), (TaskState::Failed, true)),
+            other => assert_eq!((other.is_err(), is_kept), (true, false), "{text}: {other:?}"),
+        }
+    }
 }
 
 #[tokio::test]

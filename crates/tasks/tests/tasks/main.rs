@@ -3,6 +3,7 @@
 mod contract;
 mod engine;
 mod gateway;
+mod inspecting;
 mod model;
 mod notes;
 mod overseeing;

@@ -160,8 +160,7 @@ pub(crate) async fn add(
     };
     let was_seen = add.card.is_none() && card.is_some();
     if addresses.public.is_none() {
-        let interface = card.as_ref().and_then(|card| card.card().supported_interfaces.first());
-        addresses.public = interface.map(|interface| interface.url.as_str().into());
+        addresses.public = card.as_ref().and_then(Card::url).map(Into::into);
     }
     hub.check_addresses(&addresses).await?;
     let title = card.as_ref().map(|card| card.card().name.clone());

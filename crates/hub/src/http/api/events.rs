@@ -1,10 +1,9 @@
 //! What happens: in pages, and as it happens over SSE or `WebSocket`.
 
-use std::{convert::Infallible, time::Duration};
+use std::time::Duration;
 
 use axum::{
     Json,
-    body::Body,
     extract::{
         FromRequestParts, State, WebSocketUpgrade,
         ws::{CloseFrame, Message, WebSocket, close_code},
@@ -13,11 +12,7 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::stream;
-use http::{
-    HeaderMap, HeaderValue, StatusCode,
-    header::{ACCEPT, CONTENT_TYPE},
-    request::Parts,
-};
+use http::{HeaderMap, StatusCode, request::Parts};
 use nuncio_protocol::ids::AgentId;
 use serde::{Deserialize, Serialize};
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -28,6 +23,7 @@ use crate::{
         following::{End, Following},
         problem::Problem,
         query::Query,
+        sse,
         view::EventView,
         who::{Role, Who},
     },
@@ -37,9 +33,6 @@ use crate::{
 
 /// How many events a page has at most.
 const MOST: u32 = 1000;
-
-/// So often a stream shows that it is alive.
-const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// How long a reader may take to take an event.
 const STALL: Duration = Duration::from_secs(30);
@@ -88,9 +81,8 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     who.somebody()?;
     let agent = about(&hub, &who, asked.agent.as_deref())?;
-    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if accept.contains("text/event-stream") {
-        let after = last_event_id(&headers)?.or(asked.after);
+    if sse::is_wanted(&headers) {
+        let after = sse::last_event_id(&headers)?.or(asked.after);
         return Ok(stream_of(Following::new(&hub, who, (agent, asked.name), after)?));
     }
     let limit = asked.limit.unwrap_or(100).clamp(1, MOST);
@@ -121,37 +113,11 @@ fn about(hub: &Hub, who: &Who, text: Option<&str>) -> Result<Option<AgentId>, Pr
     }
 }
 
-fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
-    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
-    let number = value.to_str().ok().and_then(|text| text.parse().ok());
-    number.map(Some).ok_or_else(|| Problem::invalid("Last-Event-ID", "is the number of an event"))
-}
-
 fn stream_of(following: Following) -> Response {
-    let begin = Bytes::from_static(b"retry: 2000\n: the hub is listening\n\n");
-    let frames = stream::unfold((Some(begin), following), |(begin, mut following)| async move {
-        if let Some(begin) = begin {
-            return Some((Ok::<_, Infallible>(begin), (None, following)));
-        }
-        let frame = match timeout(HEARTBEAT, following.next()).await {
-            Ok(Ok(event)) => frame(&event),
-            Ok(Err(_)) => return None,
-            Err(_) => Bytes::from_static(b": still here\n\n"),
-        };
-        Some((Ok(frame), (None, following)))
-    });
-    let kind = [(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"))];
-    (kind, Body::from_stream(frames)).into_response()
-}
-
-fn frame(event: &EventView) -> Bytes {
-    let id = event.seq.map(|seq| format!("id: {seq}\n")).unwrap_or_default();
-    format!("{id}data: {}\n\n", text(event)).into()
-}
-
-/// Writes an event on one line. In JSON a line can only end between tokens.
-fn text(event: &EventView) -> String {
-    serde_json::to_string(event).unwrap_or_default().replace(['\n', '\r'], " ")
+    sse::answer(stream::unfold(following, |mut following| async move {
+        let event = following.next().await.ok()?;
+        Some((sse::frame(event.seq, &event), following))
+    }))
 }
 
 /// A ticket for a `WebSocket`, which browsers cannot open with a header.
@@ -232,14 +198,14 @@ pub(crate) async fn socket(
 }
 
 async fn follow(mut socket: WebSocket, mut following: Following) {
-    let mut pings = interval(HEARTBEAT);
+    let mut pings = interval(sse::HEARTBEAT);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     pings.reset();
     let mut is_answered = true;
     loop {
         let message = tokio::select! {
             event = following.next() => match event {
-                Ok(event) => Message::Text(text(&event).into()),
+                Ok(event) => Message::Text(sse::line(&event).into()),
                 Err(end) => break say_goodbye(socket, end).await,
             },
             said = socket.recv() => match said {

@@ -22,7 +22,7 @@ use utoipa::{
     },
 };
 
-use super::{agents, audit, cards, epoch, events, keys, register, rules, work};
+use super::{agents, audit, cards, epoch, events, inbox, keys, register, rules, tasks, work};
 
 /// What an answer can be instead of what was asked for.
 const REFUSALS: [(&str, &str); 10] = [
@@ -102,6 +102,18 @@ const BESIDE: [(&str, &str, &str, &str); 9] = [
         work::fetch,
         work::accept,
         work::bring,
+        tasks::list,
+        tasks::show,
+        tasks::log::list,
+        tasks::tree,
+        tasks::cancel,
+        tasks::say::reply,
+        tasks::push::show,
+        tasks::push::redeliver,
+        inbox::list,
+        inbox::answer,
+        inbox::approve,
+        inbox::deny,
     )
 )]
 struct Handlers;

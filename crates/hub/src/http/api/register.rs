@@ -73,11 +73,10 @@ pub(crate) async fn register(
         (None, _) => AgentId::generate(),
     };
     let card = Card::parse(register.card.as_str()).map_err(Error::from)?;
-    let interface = card.card().supported_interfaces.first().map(|found| found.url.clone());
     // Whoever fetches its work is at no address.
-    let interface = interface.filter(|_| register.delivery != Some(Delivery::Pull));
+    let own = card.url().filter(|_| register.delivery != Some(Delivery::Pull));
     let addresses = Addresses {
-        public: register.url.clone().or(interface).map(Into::into),
+        public: register.url.clone().or(own).map(Into::into),
         internal: register.internal_url.clone().map(Into::into),
         card: None,
     };

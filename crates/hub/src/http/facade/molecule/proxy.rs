@@ -17,7 +17,7 @@ use http::{
 use nuncio_auth::rules::Question;
 use nuncio_net::listen::body::Guarded;
 use nuncio_protocol::{
-    dialect::molecule::Molecule,
+    dialect::{WireForm, molecule::Molecule},
     ids::TaskId,
     json::{self, Kind, Reader, read_with, write_with},
     jsonrpc::Refusal,
@@ -107,7 +107,10 @@ pub(super) async fn task(
     let agent = find(&hub, &who, kin.place.agent.as_str()).map_err(|_| unknown())?;
     let callee = Callee::new(&hub, &who, &agent, request.into_parts().0)?;
     let request = GetTaskRequest { tenant: None, id, history_length: None };
-    match callee.call(A2aRequest::GetTask(request), |_| ()).await {
+    match callee
+        .call(A2aRequest::GetTask(request), |ctx| ctx.form = Some(WireForm::MoleculeHttp))
+        .await
+    {
         Ok(found) => match found.into_response() {
             Ok(found) => {
                 let text =
@@ -153,6 +156,7 @@ fn check_claims(who: &Who, request: &A2aRequest) -> Result<(), Refused> {
 async fn answer(hub: &Hub, agent: &Agent, callee: &Callee, call: Call, body: &[u8]) -> Response {
     let Call { echo, request, .. } = call;
     let answered = callee.call(request, |ctx| {
+        ctx.form = Some(WireForm::Molecule);
         ctx.extensions.insert(QUEUE.to_owned());
         ctx.deadline.get_or_insert_with(|| (Instant::now() + WAIT).into_std());
         // A message that its sender has named is sent once, however often it is posted (C-30).

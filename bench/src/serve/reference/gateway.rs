@@ -1,0 +1,120 @@
+//! A hub that carries calls to one agent. Whoever measures it asks for `/`; that becomes the path
+//! and the key that callers of a hub use.
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+
+use anyhow::{Context as _, Result, bail};
+use http::{HeaderValue, Request, Uri, header::AUTHORIZATION};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use nuncio_auth::{Gatekeeper, pair::Minter};
+use nuncio_hub::{
+    Directory, Gateway, Hub,
+    agent::{Addresses, Card, Delivery, Origin},
+    directory::{ADMIN, Actor, NewAgent, Options},
+    gateway,
+    hub::{Parts, Settings},
+    memory::MemoryHub,
+    name::AgentName,
+};
+use nuncio_net::{Errand, Guard, Policy, Purpose};
+use nuncio_protocol::{
+    card::{AgentCard, AgentInterface, Binding},
+    ids::Organisation,
+    json,
+    version::Version,
+};
+use nuncio_store::sqlite::{self, SqliteStore};
+use nuncio_tasks::{memory::MemoryStore, store::Store};
+use tokio::net::TcpListener;
+use tower::ServiceExt as _;
+
+const AGENT: &str = "echo";
+
+/// Serves on behalf of an agent that speaks one version.
+pub(super) async fn serve(
+    listener: TcpListener,
+    agent: SocketAddr,
+    version: Version,
+    store: Option<&str>,
+) -> Result<()> {
+    let address = listener.local_addr()?;
+    let organisation = Organisation::parse("main")?;
+    let directory = Directory::open(Arc::new(MemoryHub::default()), Options::default()).await?;
+    let gatekeeper = Gatekeeper::builder().api_keys(directory.clone()).build()?;
+    let mut settings = Settings::new(organisation.clone(), format!("http://{address}"));
+    settings.limits.requests = u32::MAX;
+    settings.limits.streams = 100_000;
+    let minter = Minter::generate(settings.public_url.clone())?;
+    let mut parts = Parts::new(directory, gatekeeper, Guard::new(local()), minter, settings);
+    let mut settings = gateway::Settings::new(organisation.clone());
+    settings.in_flight = 100_000;
+    let gateway = Gateway::start(parts.ground(), settings, open(store)?, |engine| {
+        let mut settings = nuncio_tasks::engine::Settings::default();
+        settings.unfinished_tasks = 1_000_000;
+        engine.settings(settings)
+    });
+    parts.gateway = Some(gateway);
+    let hub = Hub::new(parts);
+    let actor = Actor::configuration();
+    let mut new = NewAgent::new(AgentName::parse(AGENT)?);
+    new.delivery = Delivery::Gateway;
+    new.addresses =
+        Addresses { public: Some(format!("http://{agent}").into()), ..Addresses::default() };
+    new.card = Some(Card::parse(&json::to_string(&card(agent, version)))?);
+    hub.directory.add(&organisation, new, Origin::Administrator, &actor).await?;
+    let scopes = [ADMIN.to_owned()];
+    let key = hub.directory.new_key(&organisation, "bench", &scopes, None, &actor).await?;
+    let key = HeaderValue::try_from(format!("Bearer {}", key.key))?;
+    let router = nuncio_hub::http::router(hub);
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let (router, key) = (router.clone(), key.clone());
+        tokio::spawn(async move {
+            let service = service_fn(move |request| {
+                router.clone().oneshot(as_caller(request, key.clone()).map(axum::body::Body::new))
+            });
+            // A client that goes away is no news.
+            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}
+
+/// Makes a request to the hub of a request to the agent.
+fn as_caller(mut request: Request<Incoming>, key: HeaderValue) -> Request<Incoming> {
+    let path = request.uri().path().trim_end_matches('/');
+    if let Ok(uri) = format!("/agents/{AGENT}{path}").parse::<Uri>() {
+        *request.uri_mut() = uri;
+    }
+    request.headers_mut().insert(AUTHORIZATION, key);
+    request
+}
+
+fn card(agent: SocketAddr, version: Version) -> AgentCard {
+    let mut card = AgentCard::builder(AGENT).description(AGENT).streaming().build();
+    let url = format!("http://{agent}");
+    card.supported_interfaces = vec![AgentInterface::new(url, Binding::JsonRpc, version)];
+    card
+}
+
+fn open(store: Option<&str>) -> Result<Arc<dyn Store>> {
+    match store.unwrap_or("memory") {
+        "memory" => Ok(Arc::new(MemoryStore::default())),
+        other => {
+            let path = other.strip_prefix("sqlite:").context("STORE is memory or sqlite:PATH")?;
+            let path = PathBuf::from(path);
+            let Some(directory) = path.parent() else { bail!("{} has no folder", path.display()) };
+            Ok(Arc::new(SqliteStore::open(directory, sqlite::Options::default())?))
+        }
+    }
+}
+
+fn local() -> Policy {
+    let mut policy = Policy::default();
+    for purpose in [Purpose::Card, Purpose::Agent] {
+        policy = policy.open(purpose, "127.0.0.0/8".parse().expect("a range"));
+        policy = policy.allow_http(Errand::administrator(purpose));
+    }
+    policy
+}

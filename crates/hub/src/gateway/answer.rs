@@ -1,0 +1,75 @@
+//! What people say to a task that they or others have asked for.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use nuncio_protocol::{
+    error::Error,
+    ids::MessageId,
+    json::{Object, Raw},
+    message::{Message, Part, Role},
+    operation::SendMessageRequest,
+    service::TraceContext,
+};
+use nuncio_tasks::{agent::Asked, engine::Call, store::Head};
+
+use super::{Gateway, trace};
+
+/// The member of a message's metadata that says who has spoken in the caller's name. Only the
+/// hub writes it.
+const ANSWERED_BY: &str = "answeredBy";
+
+/// What somebody says to a task.
+#[derive(Debug)]
+pub(crate) struct Word<'a> {
+    /// What; at least one part.
+    pub(crate) parts: Vec<Part>,
+    /// Who.
+    pub(crate) by: &'a str,
+    /// Two words with the same key are one.
+    pub(crate) key: Option<&'a str>,
+    /// The speaker's place in a distributed trace.
+    pub(crate) trace: Option<TraceContext>,
+}
+
+impl Gateway {
+    /// Says something to a task in its caller's name, and waits until the agent has heard it.
+    /// Whoever calls this has decided that the speaker may.
+    pub(crate) async fn say(&self, head: &Head, word: Word<'_>) -> Result<(), Error> {
+        let Word { parts, by, key, trace } = word;
+        let message_id = match key {
+            Some(key) => repeated(head, by, key),
+            None => MessageId::generate(),
+        };
+        let message = Message {
+            parts,
+            message_id,
+            task_id: Some(head.id.clone()),
+            metadata: Some(Object::from_members([(ANSWERED_BY, Raw::string(by))])),
+            ..Message::new(Role::User, Part::text(""))
+        };
+        let call = Call {
+            // Keys of the caller's own are others.
+            key: key.map(|_| format!("answer:{}", message.message_id)),
+            asked: Asked { trace: trace.or_else(|| Some(trace::root())), ..Asked::default() },
+            ..Call::new(head.place.clone())
+        };
+        // The stream begins with the agent's first word; what follows is in the log.
+        self.0.tasks.stream(&call, SendMessageRequest::new(message)).await.map(drop)
+    }
+}
+
+/// Names a message so that a repeated one has the same name.
+fn repeated(head: &Head, by: &str, key: &str) -> MessageId {
+    let all = [head.id.as_str(), by, key].map(|text| format!("{}:{text}", text.len())).concat();
+    let hash = digest(&SHA256, all.as_bytes());
+    let text = URL_SAFE_NO_PAD.encode(hash);
+    MessageId::parse(&text).unwrap_or_else(|_| MessageId::generate())
+}
+
+/// Takes away what a caller says about who has spoken in its name.
+pub(super) fn unsign(message: &mut Message) {
+    let Some(metadata) = &message.metadata else { return };
+    if metadata.get(ANSWERED_BY).is_some() {
+        message.metadata = Some(metadata.without(ANSWERED_BY));
+    }
+}
