@@ -397,7 +397,7 @@ impl Forwarding<'_> {
     ) -> Result<(), Failure> {
         let mut events = match events {
             Ok(events) => events,
-            Err(error) => return self.give_up(error.into()).await,
+            Err(error) => return self.give_up_following(error).await,
         };
         let mut lost: Option<Instant> = None;
         let mut pause = FIRST_LOOK;
@@ -430,7 +430,7 @@ impl Forwarding<'_> {
                     let step = match response.into_value() {
                         Ok(response) => self.take(seq, response).await?,
                         Err(error) => {
-                            return self.give_up(not_a2a(&error.to_string()).into()).await;
+                            return self.give_up_following(not_a2a(&error.to_string())).await;
                         }
                     };
                     if matches!(way, Way::Fetched(..)) {
@@ -449,7 +449,7 @@ impl Forwarding<'_> {
             let since = *lost.get_or_insert_with(Instant::now);
             let is_lost = since.elapsed() >= self.forwarder.patience.lost;
             if self.note.task.is_none() || is_lost || !error.is_failure_of_peer() {
-                return self.give_up(error.into()).await;
+                return self.give_up_following(error).await;
             }
             tracing::debug!(agent = %self.agent.id, %error, "an agent is out of reach");
             tokio::select! {
@@ -459,7 +459,7 @@ impl Forwarding<'_> {
             pause = (pause * 2).min(LAST_LOOK);
             events = match self.again(way).await {
                 Ok(events) => events,
-                Err(error) => return self.give_up(error.into()).await,
+                Err(error) => return self.give_up_following(error).await,
             };
         }
     }
@@ -644,6 +644,16 @@ impl Forwarding<'_> {
         let text = format!("{}; nobody knows whether the agent got the message", error.message());
         let error = error.with_message(text);
         self.output.refuse_for_good(error, TaskState::Failed).await.or_else(heard)
+    }
+
+    /// Says that nobody knows any more what the agent does.
+    async fn give_up_following(&self, error: ClientError) -> Result<(), Failure> {
+        if self.is_unheard() {
+            return self.give_up_sending(error).await;
+        }
+        let error = told(error.into(), &self.agent);
+        let text = format!("the agent can no longer be followed: {}", error.message());
+        self.give_up(error.with_message(text)).await
     }
 
     /// Says that it does not go on, and why: to whoever waits, or in the task.

@@ -166,17 +166,17 @@ async fn check_cuts(agent: WireForm, skilled: Skilled, mut chance: Random) {
 /// Agents of all forms, a few at a time: who is too busy takes others for silent.
 async fn check_cuts_of_all(skilled: Skilled, random: &mut Random) {
     let checks = FORMS.map(|form| check_cuts(form, skilled, random.fork()));
-    stream::iter(checks).buffer_unordered(2).collect::<Vec<()>>().await;
+    Box::pin(stream::iter(checks).buffer_unordered(2).collect::<Vec<()>>()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r03_cuts_on_both_sides_lose_nothing_and_repeat_nothing() {
     let mut random = Random::new();
-    check_cuts_of_all(Skilled::Resumes, &mut random).await;
+    Box::pin(check_cuts_of_all(Skilled::Resumes, &mut random)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r03_cuts_lose_nothing_where_the_agent_numbers_nothing() {
     let mut random = Random::new();
-    check_cuts_of_all(Skilled::Streams, &mut random).await;
+    Box::pin(check_cuts_of_all(Skilled::Streams, &mut random)).await;
 }

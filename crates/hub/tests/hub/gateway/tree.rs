@@ -57,8 +57,8 @@ async fn check_two_hops(first: WireForm, second: WireForm) {
     for events in join_all(readers.into_iter().map(rest)).await {
         let ends: Vec<_> = events.iter().filter(|event| value(event).is_last()).collect();
         assert_eq!(ends.len(), 1, "{what}: one end for everybody: {events:?}");
-        let ended_as = value(events.last().expect("there are events")).state();
-        assert_eq!(ended_as, Some(TaskState::Canceled), "{what}: {events:?}");
+        let state = value(events.last().expect("there are events")).state();
+        assert_eq!(state, Some(TaskState::Canceled), "{what}: {events:?}");
     }
 }
 
@@ -119,9 +119,9 @@ async fn t07_a_cancel_that_races_with_the_end_has_one_outcome_for_all() {
             let events = rest(events).await;
             let ends = events.iter().filter(|event| value(event).is_last()).count();
             assert_eq!(ends, 1, "{events:?}");
-            let ended_as = value(events.last().expect("there are events")).state();
+            let end = value(events.last().expect("there are events")).state();
             let task = look(&remote, &id).await;
-            assert_eq!(ended_as, Some(task.status.state));
+            assert_eq!(end, Some(task.status.state));
             match (cancelled, task.status.state) {
                 (Ok(_), TaskState::Canceled) => {}
                 (Ok(_), TaskState::Completed) => assert_eq!(pieces(&events), counted(1)),
