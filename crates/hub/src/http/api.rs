@@ -9,6 +9,7 @@ mod inbox;
 mod keys;
 mod openapi;
 pub(super) mod register;
+mod route;
 mod rules;
 mod tasks;
 mod work;
@@ -50,6 +51,7 @@ pub(super) fn router() -> Router<Hub> {
         .route("/events/ws", get(events::socket))
         .route("/tickets", post(events::new_ticket))
         .route("/audit", get(audit::list))
+        .route("/route", get(route::show))
         .route("/work", get(work::fetch))
         .route("/work/{task}/accept", post(work::accept))
         .route("/work/{task}/events", post(work::bring))

@@ -13,7 +13,7 @@ use axum::{
 use bytes::Bytes;
 use http::{Uri, request::Parts};
 use nuncio_auth::{
-    Identity, Method,
+    Identity,
     rules::{Grant, Operations, Skills},
 };
 use nuncio_net::listen::Drain;
@@ -22,7 +22,7 @@ use nuncio_protocol::{
     error::Error as A2aError,
     ids::{AgentId, Tenant},
     operation::{Operation, Request as A2aRequest},
-    service::{Answered, CallContext, Caller},
+    service::{Answered, CallContext},
     version::Version,
 };
 use nuncio_server::{
@@ -153,19 +153,6 @@ impl Callee {
         head: Parts,
     ) -> Result<Self, Problem> {
         Self::as_identity(hub, identity(who), agent, head)
-    }
-
-    /// Calls for an agent, as an administrator may.
-    pub(super) fn on_behalf_of(
-        hub: &Hub,
-        caller: &Agent,
-        agent: &Arc<Agent>,
-        head: Parts,
-    ) -> Result<Self, Problem> {
-        let name = Caller::Agent(caller.id.as_str().into());
-        let mut identity = Identity::new(name, Method::Open);
-        identity.organisation = Some(caller.organisation.as_str().into());
-        Self::as_identity(hub, Arc::new(identity), agent, head)
     }
 
     fn as_identity(
