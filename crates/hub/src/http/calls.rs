@@ -228,6 +228,21 @@ pub(super) async fn call(
     Ok(endpoint.answer_below(PREFIX, request).await.map(Body::new))
 }
 
+/// Answers a call of JSON-RPC that names its agent as its tenant.
+pub(super) async fn shared(
+    hub: &Hub,
+    who: &Who,
+    head: Parts,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
+    let shared = endpoints.shared.as_ref().ok_or_else(Problem::not_found)?;
+    let mut request = Request::from_parts(head, Body::from(body));
+    *request.uri_mut() = Uri::from_static("/");
+    request.extensions_mut().insert(identity(who));
+    Ok(shared.answer(request).await.map(Body::new))
+}
+
 /// Carries a gRPC call to the agent that it names as its tenant.
 pub(super) async fn grpc(
     State(hub): State<Hub>,
