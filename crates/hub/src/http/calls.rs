@@ -13,7 +13,7 @@ use axum::{
 use bytes::Bytes;
 use http::{Uri, request::Parts};
 use nuncio_auth::{
-    Identity,
+    Identity, Method,
     rules::{Grant, Operations, Skills},
 };
 use nuncio_net::listen::Drain;
@@ -22,7 +22,7 @@ use nuncio_protocol::{
     error::Error as A2aError,
     ids::{AgentId, Tenant},
     operation::{Operation, Request as A2aRequest},
-    service::{Answered, CallContext},
+    service::{Answered, CallContext, Caller},
     version::Version,
 };
 use nuncio_server::{
@@ -155,6 +155,19 @@ impl Callee {
         Self::as_identity(hub, identity(who), agent, head)
     }
 
+    /// Calls for an agent, as an administrator may.
+    pub(super) fn on_behalf_of(
+        hub: &Hub,
+        caller: &Agent,
+        agent: &Arc<Agent>,
+        head: Parts,
+    ) -> Result<Self, Problem> {
+        let name = Caller::Agent(caller.id.as_str().into());
+        let mut identity = Identity::new(name, Method::Open);
+        identity.organisation = Some(caller.organisation.as_str().into());
+        Self::as_identity(hub, Arc::new(identity), agent, head)
+    }
+
     fn as_identity(
         hub: &Hub,
         identity: Arc<Identity>,
@@ -213,6 +226,21 @@ pub(super) async fn call(
     let endpoint = endpoints.of(&hub, &agent)?;
     request.extensions_mut().insert(identity(&who));
     Ok(endpoint.answer_below(PREFIX, request).await.map(Body::new))
+}
+
+/// Answers a call of JSON-RPC that names its agent as its tenant.
+pub(super) async fn shared(
+    hub: &Hub,
+    who: &Who,
+    head: Parts,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
+    let shared = endpoints.shared.as_ref().ok_or_else(Problem::not_found)?;
+    let mut request = Request::from_parts(head, Body::from(body));
+    *request.uri_mut() = Uri::from_static("/");
+    request.extensions_mut().insert(identity(who));
+    Ok(shared.answer(request).await.map(Body::new))
 }
 
 /// Carries a gRPC call to the agent that it names as its tenant.

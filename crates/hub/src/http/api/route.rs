@@ -1,4 +1,4 @@
-//! Which agent would be called for a capability, and why.
+//! Who would be called for a capability, and why.
 
 use axum::{Json, extract::State};
 use nuncio_protocol::ids::AgentId;
@@ -11,7 +11,6 @@ use crate::{
     name::AgentName,
 };
 
-/// What is looked for.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -20,13 +19,14 @@ pub(crate) struct Asked {
     capability: String,
 }
 
-/// Who can be called for a capability.
+/// Who would be called for a capability.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Route {
+    capability: String,
     /// The best first.
     agents: Vec<Choice>,
-    /// Who offers it and is not called.
-    left_out: Vec<Obstacle>,
+    /// Who offers it, and is not called.
+    left_out: Vec<Omission>,
 }
 
 /// An agent that can be called.
@@ -36,14 +36,15 @@ struct Choice {
     id: AgentId,
     #[schema(value_type = String)]
     name: AgentName,
-    /// What agents are ordered by, the highest first.
+    /// 100 for one that is well, 10 for each step of trust, 4 for the id of a skill or 2 for a
+    /// tag, and up to 1 for a quick answer.
     score: f64,
     why: String,
 }
 
 /// An agent that is not called.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct Obstacle {
+struct Omission {
     #[schema(value_type = String)]
     id: AgentId,
     #[schema(value_type = String)]
@@ -54,30 +55,33 @@ struct Obstacle {
 #[utoipa::path(
     get,
     path = "/api/v1/route",
-    operation_id = "route",
+    operation_id = "explainRoute",
     tag = "agents",
-    summary = "Says which agents are called for a capability, in which order and why",
+    summary = "Says who would be called for a capability, and why",
     params(Asked),
     responses((status = 200, description = "Done", body = Route)),
 )]
-pub(crate) async fn show(
+pub(crate) async fn route(
     State(hub): State<Hub>,
     who: Who,
-    Query(asked): Query<Asked>,
+    Query(Asked { capability }): Query<Asked>,
 ) -> Result<Json<Route>, Problem> {
     who.somebody()?;
     let gateway = hub.gateway.as_ref().ok_or_else(Problem::not_found)?;
-    let ranking = gateway.rank(who.asker(), &asked.capability);
-    let choice = |ranked: Ranked| {
-        let Ranked { agent, score, why } = ranked;
-        Choice { id: agent.id.clone(), name: agent.name.clone(), score, why }
-    };
-    let obstacle = |left: LeftOut| {
-        let LeftOut { agent, why } = left;
-        Obstacle { id: agent.id.clone(), name: agent.name.clone(), why }
-    };
-    Ok(Json(Route {
-        agents: ranking.ranked.into_iter().map(choice).collect(),
-        left_out: ranking.left_out.into_iter().map(obstacle).collect(),
-    }))
+    let ranking = gateway.rank(who.asker(), &capability);
+    let agents = ranking.ranked.into_iter().map(Choice::from).collect();
+    let left_out = ranking.left_out.into_iter().map(Omission::from).collect();
+    Ok(Json(Route { capability, agents, left_out }))
+}
+
+impl From<Ranked> for Choice {
+    fn from(Ranked { agent, score, why }: Ranked) -> Self {
+        Self { id: agent.id.clone(), name: agent.name.clone(), score, why }
+    }
+}
+
+impl From<LeftOut> for Omission {
+    fn from(LeftOut { agent, why }: LeftOut) -> Self {
+        Self { id: agent.id.clone(), name: agent.name.clone(), why }
+    }
 }
