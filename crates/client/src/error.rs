@@ -32,6 +32,14 @@ pub enum Error {
     /// Nothing, or not everything, came back.
     #[error(transparent)]
     Net(NetError),
+    /// The head of an answer came, and the rest of it did not: the peer has got the request.
+    #[error("the answer broke off behind its head, which said {status}")]
+    BrokenOff {
+        /// What it began with.
+        status: StatusCode,
+        /// What happened then.
+        source: NetError,
+    },
     /// The peer answered with an error of A2A: its code, message and data (H-18).
     #[error("the peer answered: {0}")]
     Peer(ProtocolError),
@@ -174,7 +182,9 @@ impl Error {
     pub fn is_failure_of_peer(&self) -> bool {
         match self {
             Self::Net(NetError::Busy { .. } | NetError::Refused(_)) => false,
-            Self::Net(_) | Self::Cut { .. } | Self::Interrupted { .. } => true,
+            Self::Net(_) | Self::BrokenOff { .. } | Self::Cut { .. } | Self::Interrupted { .. } => {
+                true
+            }
             Self::Status { status, .. } | Self::NotA2a { status, .. } => status.is_server_error(),
             Self::Peer(error) => {
                 matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout)
@@ -277,9 +287,13 @@ impl From<Error> for ProtocolError {
             | Error::Net(NetError::Timeout {
                 clock: Clock::FirstByte | Clock::Idle | Clock::Whole,
                 ..
-            }) => Self::new(ErrorKind::Timeout, text),
+            })
+            | Error::BrokenOff { source: NetError::Timeout { .. }, .. } => {
+                Self::new(ErrorKind::Timeout, text)
+            }
             // Where the agent is and how it is reached is nothing that a caller could mend.
             Error::Net(_)
+            | Error::BrokenOff { .. }
             | Error::Unproven(_)
             | Error::Cut { .. }
             | Error::Refused(_)

@@ -72,7 +72,8 @@ impl Retries {
             let patience = attempts < self.told && delay <= self.longest;
             return patience.then(|| delay.max(pause));
         }
-        let is_broken = matches!(error, Error::Net(_)) || is_refusal(error);
+        let is_broken =
+            matches!(error, Error::Net(_) | Error::BrokenOff { .. }) || is_refusal(error);
         (is_broken && attempts < self.broken).then_some(pause)
     }
 

@@ -16,6 +16,8 @@ mod lines;
 mod note;
 mod observe;
 pub(crate) mod pull;
+pub(crate) mod queue;
+pub(crate) mod route;
 pub(crate) mod trace;
 mod translate;
 pub(crate) mod tree;
@@ -55,17 +57,28 @@ use nuncio_tasks::{
     scope::{Name, Place, caller_name},
     store::Store,
 };
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{broadcast, watch},
+    task::JoinSet,
+    time::Instant,
+};
 
 pub(crate) use self::answer::Word;
+pub use self::queue::Queueing;
 use self::{
     forward::{Forwarder, Patience},
     lines::Lines,
     note::{Note, Wishes},
     pull::{Desk, Desks},
+    route::{Candidate, Ranking},
     turnstile::Turnstiles,
 };
-use crate::{Directory, Metrics, agent::Agent};
+use crate::{
+    Directory, Metrics,
+    agent::{Agent, Match},
+    directory::Passing,
+    event,
+};
 
 /// How the gateway behaves.
 #[derive(Clone, Debug)]
@@ -89,6 +102,10 @@ pub struct Settings {
     pub cancel: Duration,
     /// How long a message waits for an agent that fetches its work (MD-33).
     pub fetch: Duration,
+    /// How long an agent may be silent before it is asked whether it is still there (MD-30).
+    pub silence: Duration,
+    /// How calls wait for busy agents, of callers who want them kept.
+    pub queueing: Queueing,
     /// How many calls may be made because of one another (R27).
     pub depth: usize,
     /// How agents are called.
@@ -108,8 +125,15 @@ impl Settings {
             ceiling: Duration::from_secs(1_800),
             cancel: Duration::from_secs(30),
             fetch: Duration::from_secs(3_600),
+            silence: Duration::from_secs(300),
+            queueing: Queueing::default(),
             depth: 16,
-            options: Options::default(),
+            options: {
+                let mut options = Options::default();
+                // How long our caller waits is for the engine to say; the agent may take longer.
+                options.clocks.wait = options.clocks.whole;
+                options
+            },
         }
     }
 }
@@ -138,9 +162,12 @@ struct Inner {
     tasks: Tasks,
     lines: Arc<Lines>,
     hosted: Arc<Hosted>,
+    turnstiles: Arc<Turnstiles>,
     desks: Arc<Desks>,
     metrics: Metrics,
     settings: Settings,
+    /// Ends with us.
+    _listening: JoinSet<()>,
 }
 
 /// A stream, and whose it is.
@@ -184,19 +211,38 @@ impl Gateway {
         let Ground { directory, client, guard, minter, metrics } = ground;
         let options = settings.options.clone();
         let lines = Arc::new(Lines::new(directory.clone(), client, guard, minter, options));
-        let Settings { in_flight, queue, queue_wait, lost, ceiling, cancel, fetch, .. } = settings;
+        let Settings { in_flight, queue, queue_wait, queueing, .. } = settings;
+        let Settings { lost, ceiling, cancel, fetch, silence, .. } = settings;
+        let turnstiles = Arc::new(Turnstiles::new(in_flight, queue, queue_wait));
+        let mut listening = JoinSet::new();
+        listening.spawn(listen(
+            Arc::clone(&lines),
+            Arc::clone(&turnstiles),
+            directory.feed().passing(),
+        ));
         let desks = Arc::new(Desks::default());
         let forwarder = Employed::new(Forwarder {
             lines: Arc::clone(&lines),
-            turnstiles: Arc::new(Turnstiles::new(in_flight, queue, queue_wait)),
+            turnstiles: Arc::clone(&turnstiles),
             desks: Arc::clone(&desks),
-            patience: Patience { lost, ceiling, cancel, fetch },
+            patience: Patience { lost, ceiling, cancel, fetch, silence },
+            queueing,
             metrics: metrics.clone(),
         });
         let hosted = Arc::new(Hosted::default());
         let roster = Roster { lines: Arc::clone(&lines), hosted: Arc::clone(&hosted), forwarder };
         let tasks = engine(Tasks::builder(store).agents(Arc::new(roster))).start();
-        Self(Arc::new(Inner { directory, tasks, lines, hosted, desks, metrics, settings }))
+        Self(Arc::new(Inner {
+            directory,
+            tasks,
+            lines,
+            hosted,
+            turnstiles,
+            desks,
+            metrics,
+            settings,
+            _listening: listening,
+        }))
     }
 
     /// Returns the engine.
@@ -226,6 +272,30 @@ impl Gateway {
     /// Returns where the work of an agent lies that fetches it.
     pub(crate) fn desk(&self, agent: &AgentId) -> Arc<Desk> {
         self.0.desks.of(agent)
+    }
+
+    /// Orders the agents that offer a capability and that somebody may know of.
+    pub(crate) fn rank(&self, asker: Asker<'_>, capability: &str) -> Ranking {
+        let Inner { directory, lines, turnstiles, .. } = &*self.0;
+        let state = directory.state();
+        let decide = |agent: &Agent, skill| {
+            let question = Question { skill, ..Question::new(asker, &agent.id) };
+            state.decider().decide(&**state, &question)
+        };
+        let offering = state.offering(asker.organisation(), capability);
+        let candidates = offering.filter(|agent| decide(agent, None).is_allowed()).map(|agent| {
+            let matched = agent.offers(capability).unwrap_or(Match::Tag);
+            let decision = decide(agent, Some(capability));
+            Candidate {
+                agent: Arc::clone(agent),
+                matched,
+                load: turnstiles.load(&agent.id),
+                reported: lines.reported(&agent.id),
+                rest: lines.rest(agent),
+                denied: (!decision.is_allowed()).then(|| decision.to_string()),
+            }
+        });
+        route::rank(candidates)
     }
 
     /// Stops: work gets `grace` to end, the rest is left for the next hub.
@@ -391,6 +461,26 @@ impl Inner {
         let limit = (self.settings.depth, called);
         call.parent = tree::parent(&self.tasks, ctx, &call.place, limit).await?;
         Ok((agent, call))
+    }
+}
+
+/// Hears from agents how much they have to do. Never returns while there are any.
+async fn listen(
+    lines: Arc<Lines>,
+    turnstiles: Arc<Turnstiles>,
+    mut passing: broadcast::Receiver<Arc<Passing>>,
+) {
+    loop {
+        match passing.recv().await {
+            Ok(passing) if passing.name == event::Name::Heartbeat.as_str() => {
+                if let Some(reported) = lines.reported(&passing.agent) {
+                    turnstiles.heard(&passing.agent, reported);
+                }
+            }
+            // What was missed is said again with the next beat.
+            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => return,
+        }
     }
 }
 

@@ -50,10 +50,10 @@ pub fn router(hub: Hub) -> Router {
             .route("/a2a.v1.A2AService/{method}", post(calls::grpc));
     }
     if hub.settings.facades.molecule {
-        router = router.merge(facade::molecule());
+        router = router.merge(facade::molecule(hub.gateway.is_some()));
     }
     if hub.settings.facades.opportunity {
-        router = router.merge(facade::opportunity());
+        router = router.merge(facade::opportunity(hub.gateway.is_some()));
     }
     router
         .fallback(front::nothing_here)

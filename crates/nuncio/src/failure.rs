@@ -215,7 +215,7 @@ impl From<Error> for Failure {
         let message = chain(&error);
         match &error {
             Error::Peer(error) => peer(error),
-            Error::Net(error) => net(error, message),
+            Error::Net(error) | Error::BrokenOff { source: error, .. } => net(error, message),
             Error::Discover(error) => discover(error, message),
             Error::DeadlineExceeded => Self::timeout(),
             Error::Status { status, .. } => by_status(*status, message),

@@ -15,9 +15,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Request, Response, Uri, uri::PathAndQuery};
+use http::{Request, Response, Uri, request::Parts, uri::PathAndQuery};
 use hyper::body::Body as HttpBody;
-use nuncio_protocol::service::A2aService;
+use nuncio_protocol::{
+    error::{Error, ErrorKind},
+    operation::Request as A2aRequest,
+    service::{A2aService, Answered, CallContext, Outcome},
+    version::Version,
+};
 use tower_service::Service;
 
 pub(crate) use self::answer::{Inner, Sender};
@@ -96,6 +101,33 @@ impl Endpoint {
     {
         *request.uri_mut() = below(request.uri(), segments);
         self.answer(request).await
+    }
+
+    /// Reads what the head of a request says about a call. Who calls must be in its extensions.
+    pub fn context(&self, head: &Parts, version: Version) -> Result<CallContext, Error> {
+        self.inner.context(head, version)
+    }
+
+    /// Makes a call that somebody else has read, by the rules for those that come as requests: for
+    /// listeners with paths of their own. The context is one of [`context`](Self::context).
+    ///
+    /// Streams are for those who can count their readers: they are refused here.
+    pub async fn call(
+        &self,
+        head: &Parts,
+        ctx: CallContext,
+        request: A2aRequest,
+    ) -> Result<Answered, Error> {
+        let streams =
+            || Error::new(ErrorKind::UnsupportedOperation, "this is no place for streams");
+        if request.operation().is_streaming() {
+            return Err(streams());
+        }
+        let sender = Sender::of(&head.extensions);
+        match self.inner.call(ctx, request, None, sender).await? {
+            (Outcome::Answer(answer), _) => Ok(answer),
+            (Outcome::Events(_), _) => Err(streams()),
+        }
     }
 }
 

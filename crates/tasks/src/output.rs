@@ -151,6 +151,22 @@ impl Output {
         self.status(state, Some(told)).await
     }
 
+    /// Says that the work has not begun, and why nobody knows when it will: whoever waits for its
+    /// end, and has heard nothing yet, gets the task as it stands. Returns when that, and what was
+    /// noted before, is on disk.
+    ///
+    /// Only agents that [speak first](crate::agent::Conduct::speaks_first) can do so.
+    pub async fn postpone(&self, why: Message) -> Result<(), Error> {
+        let first_word = self.0.lock().first_word.take();
+        self.status(self.0.state(), Some(why)).await?;
+        self.flush().await?;
+        if let Some(tell) = first_word {
+            // Whoever waited may have gone away.
+            tell.send(Word::Later).ok();
+        }
+        Ok(())
+    }
+
     /// Says that the work cannot be ended: whoever wanted that is told why.
     pub async fn keep_on(&self, why: impl Into<String>) -> Result<(), Error> {
         let metadata = Object::from_members([(CANCEL_REFUSED, Raw::string(&why.into()))]);
@@ -188,6 +204,8 @@ impl Output {
 pub(crate) enum Word {
     /// It works on the task.
     Works,
+    /// It will, some time.
+    Later,
     /// It has answered with a message.
     Reply(Message),
     /// It has refused.

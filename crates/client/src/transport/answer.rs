@@ -7,7 +7,7 @@ use http::{
     HeaderMap, StatusCode, Uri,
     header::{CONTENT_TYPE, DATE, LOCATION, RETRY_AFTER},
 };
-use nuncio_net::Response;
+use nuncio_net::{Error as NetError, Response};
 use nuncio_protocol::{
     error::{Error as ProtocolError, ErrorKind},
     json,
@@ -44,7 +44,10 @@ impl Document {
             let cause = "a stream, where one answer was asked for".to_owned();
             return Err(Error::NotA2a { status, content_type, cause, snippet: String::new() });
         }
-        let body = response.collect(limit).await?;
+        let body = response.collect(limit).await.map_err(|source| match source {
+            NetError::Http { .. } | NetError::Timeout { .. } => Error::BrokenOff { status, source },
+            source => source.into(),
+        })?;
         Ok(Self { status, content_type, retry_after, body })
     }
 

@@ -94,6 +94,11 @@ impl Feed {
         }
     }
 
+    /// Tells what does not last, in all organisations.
+    pub(crate) fn passing(&self) -> broadcast::Receiver<Arc<Passing>> {
+        self.passing.subscribe()
+    }
+
     /// Tells whenever there is something new.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.tip.subscribe()

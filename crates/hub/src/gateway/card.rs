@@ -13,7 +13,7 @@ use nuncio_protocol::{
     version::Version,
 };
 
-use super::forward::RESUME;
+use super::{forward::RESUME, queue::QUEUE};
 use crate::agent::{Agent, Card};
 
 /// Says on a card that it was rewritten, and what the agent's own was.
@@ -42,10 +42,14 @@ pub(crate) fn through(agent: &Agent, frame: &Frame<'_>) -> Result<AgentCard, sig
     let capabilities = &mut card.capabilities;
     capabilities.streaming = Some(true);
     capabilities.push_notifications = Some(true);
-    capabilities.extensions.retain(|extension| extension.uri != RESUME);
+    capabilities.extensions.retain(|extension| ![RESUME, QUEUE].contains(&extension.uri.as_str()));
     capabilities.extensions.push(AgentExtension {
         description: "Streams resume behind the event that Last-Event-ID names.".to_owned(),
         ..AgentExtension::new(RESUME)
+    });
+    capabilities.extensions.push(AgentExtension {
+        description: "Calls to a busy agent are kept, and handed over when it has time.".to_owned(),
+        ..AgentExtension::new(QUEUE)
     });
     if let Some(own) = &agent.card {
         capabilities.extensions.push(carried(own));

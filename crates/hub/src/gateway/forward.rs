@@ -10,6 +10,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::StatusCode;
 use nuncio_client::Error as ClientError;
+use nuncio_net::{Clock, Error as NetError};
 use nuncio_protocol::{
     error::{Error, ErrorKind, reason},
     ids::{AgentId, Organisation, TaskId},
@@ -31,6 +32,7 @@ use super::{
     note::{Note, Wishes},
     observe::status,
     pull::{Desks, Handed},
+    queue::{self, QUEUE, Queued, Queueing},
     translate::{Ours, outward},
     turnstile::Turnstiles,
     way::{Happening, Opened, Way, not_a2a},
@@ -50,11 +52,9 @@ const AUTH_LOOK: Duration = Duration::from_secs(5);
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 const LAST_LOOK: Duration = Duration::from_secs(15);
 
-/// When a busy agent may be asked again (MD-32).
-const BUSY_RETRY: Duration = Duration::from_secs(30);
-
 /// Why there is nothing to cancel at the agent.
-const UNNAMED: &str = "the agent had named its task; it was hung up on";
+pub(super) const UNNAMED: &str = "the agent had named its task; it was hung up on";
+pub(super) const UNASKED: &str = "the agent was asked";
 
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +67,8 @@ pub(crate) struct Patience {
     pub(crate) cancel: Duration,
     /// How long a message waits for an agent that fetches its work (MD-33).
     pub(crate) fetch: Duration,
+    /// How long an agent may be silent before it is looked whether it is still there (MD-30).
+    pub(crate) silence: Duration,
 }
 
 /// Hands turns to agents elsewhere.
@@ -76,11 +78,12 @@ pub(crate) struct Forwarder {
     pub(crate) turnstiles: Arc<Turnstiles>,
     pub(crate) desks: Arc<Desks>,
     pub(crate) patience: Patience,
+    pub(crate) queueing: Queueing,
     pub(crate) metrics: Metrics,
 }
 
 impl TaskAgent for Forwarder {
-    async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
+    async fn run(&self, mut turn: Turn, output: Output) -> Result<(), Failure> {
         let place = &turn.place;
         let organisation = Organisation::parse(place.tenant.as_str());
         let id = AgentId::parse(place.agent.as_str());
@@ -94,10 +97,12 @@ impl TaskAgent for Forwarder {
         let context = turn.task.context_id.clone();
         let Some(context) = context else { return Err(Failure::new("a task has a context")) };
         let note = Note::read(turn.note.as_ref());
+        let queued = queue::recall(&note, &mut turn);
         let forwarding = Forwarding {
             ours: Ours { task: turn.task.id.clone(), context },
             is_first: note.task.is_none(),
             note,
+            queued,
             has_spoken: false,
             may_be_old: false,
             forwarder: self,
@@ -121,14 +126,16 @@ impl TaskAgent for Forwarder {
     }
 }
 
-struct Forwarding<'f> {
-    forwarder: &'f Forwarder,
-    agent: Arc<Agent>,
-    caller: Caller,
-    turn: Turn,
-    output: Output,
+pub(super) struct Forwarding<'f> {
+    pub(super) forwarder: &'f Forwarder,
+    pub(super) agent: Arc<Agent>,
+    pub(super) caller: Caller,
+    pub(super) turn: Turn,
+    pub(super) output: Output,
     ours: Ours,
-    note: Note,
+    pub(super) note: Note,
+    /// What is kept of the call while it waits, if it may.
+    pub(super) queued: Option<Queued>,
     /// Whether the agent has never heard of the task.
     is_first: bool,
     /// Whether our caller has been told anything.
@@ -157,7 +164,9 @@ impl Forwarding<'_> {
     async fn run(mut self) -> Result<(), Failure> {
         let outcome = match self.caller {
             Caller::Agent(_) => {
-                let ceiling = self.forwarder.patience.ceiling;
+                // To wait for one's turn is no work.
+                let waits = self.queued.as_ref().map(|_| self.forwarder.queueing.expiry);
+                let ceiling = self.forwarder.patience.ceiling + waits.unwrap_or_default();
                 timeout(ceiling, self.work()).await.unwrap_or_else(|_| {
                     let minutes = ceiling.as_secs() / 60;
                     Err(Failure::new(format!("the agent took longer than {minutes} minutes")))
@@ -175,20 +184,24 @@ impl Forwarding<'_> {
     async fn work(&mut self) -> Result<(), Failure> {
         let way = match self.way().await {
             Ok(way) => way,
-            Err(error) => return self.give_up(error).await,
+            Err(error) => return self.give_up(queue::unsent(error)).await,
         };
         let is_known = self.note.task.is_some() || self.note.accepted.is_some();
         let may_repeat = self.is_unheard() && way.knows_keys() && self.recalls();
         match self.turn.cause {
-            Cause::Message => self.pass_on(&way).await,
-            Cause::Interrupted if may_repeat => self.pass_on(&way).await,
+            Cause::Message => self.pass_on(way).await,
+            Cause::Interrupted if self.note.queued.is_some() => self.pass_on(way).await,
+            Cause::Interrupted if may_repeat => self.pass_on(way).await,
             Cause::Interrupted if !is_known => {
                 let text = "INTERRUPTED: the hub stopped while it handed the message over, and \
                             nobody knows whether the agent got it; send it again if that does \
                             no harm";
                 Err(Failure::new(text))
             }
-            Cause::Cancel if !is_known => self.stop_unheard(UNNAMED).await,
+            Cause::Cancel if !is_known => match self.note.queued {
+                Some(_) => self.stop_unheard(UNASKED).await,
+                None => self.stop_unheard(UNNAMED).await,
+            },
             Cause::Interrupted | Cause::WakeUp | Cause::Cancel => {
                 let events = self.again(&way).await;
                 self.follow(&way, events).await
@@ -218,7 +231,7 @@ impl Forwarding<'_> {
 
     /// Writes down how a message was sent that goes to a task which is there, for whoever may
     /// have to send it again.
-    async fn keep_wishes(&mut self, way: &Way) -> Result<(), Failure> {
+    pub(super) async fn keep_wishes(&mut self, way: &Way) -> Result<(), Failure> {
         if self.is_first || self.turn.cause != Cause::Message || !way.knows_keys() {
             return Ok(());
         }
@@ -231,7 +244,7 @@ impl Forwarding<'_> {
         Ok(())
     }
 
-    async fn way(&self) -> Result<Way, Error> {
+    pub(super) async fn way(&self) -> Result<Way, Error> {
         let Forwarder { lines, desks, patience, .. } = self.forwarder;
         if self.agent.delivery == Delivery::Pull {
             return Ok(Way::Fetched(desks.of(&self.agent.id), patience.lost));
@@ -240,30 +253,12 @@ impl Forwarding<'_> {
     }
 
     /// Hands the message to the agent, and what comes of it to our log.
-    async fn pass_on(&mut self, way: &Way) -> Result<(), Failure> {
-        let priority = self.turn.asked.priority;
-        let turnstiles = &self.forwarder.turnstiles;
-        let admitted = tokio::select! {
-            admitted = turnstiles.pass(&self.agent.id, priority) => admitted,
-            () = self.turn.cancelled() => return self.stop_unheard("the agent was asked").await,
-        };
-        // Held for as long as the agent works for us.
-        let _pass = match admitted {
-            Ok(pass) => pass,
-            Err(busy) => {
-                let error = Error::new(ErrorKind::Unavailable, busy.to_string())
-                    .with_reason(reason::AGENT_UNAVAILABLE)
-                    .with_retry_after(BUSY_RETRY);
-                return self.give_up(error).await;
-            }
-        };
-        self.keep_wishes(way).await?;
-        let Some(opened) = self.hand_over(way).await else {
-            return self.stop_unheard(UNNAMED).await;
-        };
+    async fn pass_on(&mut self, way: Way) -> Result<(), Failure> {
+        // The pass is held for as long as the agent works for us.
+        let Some((_pass, way, opened)) = self.deliver(way).await? else { return Ok(()) };
         let events = match opened {
             // The task says whether the message has got there.
-            Err(error) if self.note.task.is_some() && !is_undone(&error) => self.again(way).await,
+            Err(error) if self.note.task.is_some() && !is_undone(&error) => self.again(&way).await,
             Err(error) => return self.give_up_sending(error).await,
             Ok(Opened::Events(events)) => {
                 self.may_be_old = !self.is_first;
@@ -275,15 +270,15 @@ impl Forwarding<'_> {
             },
             Ok(Opened::Answer(response)) => match self.take(None, response).await? {
                 Step::Done => return Ok(()),
-                Step::GoOn => self.again(way).await,
+                Step::GoOn => self.again(&way).await,
             },
         };
-        self.follow(way, events).await
+        self.follow(&way, events).await
     }
 
     /// Sends the message. `None` if the work is to end, and the agent does not say in time what
     /// it calls it.
-    async fn hand_over(&self, way: &Way) -> Option<Result<Opened, ClientError>> {
+    pub(super) async fn hand_over(&self, way: &Way) -> Option<Result<Opened, ClientError>> {
         let asked = &self.turn.asked;
         // Who cannot be followed is to answer before it is done, if our caller does not wait.
         let at_once = !way.streams() && way.can_be_asked() && asked.wait != Wait::End;
@@ -297,6 +292,10 @@ impl Forwarding<'_> {
                 self.count(way, begun, opened.as_ref().err());
                 return Some(opened);
             }
+            error = self.falls_silent() => {
+                self.count(way, begun, Some(&error));
+                return Some(Err(error));
+            }
             () = self.turn.cancelled() => {}
         }
         // Who answers when all is done is hung up on. All others name the task in a moment, and
@@ -307,6 +306,19 @@ impl Forwarding<'_> {
         let opened = timeout(self.longest_naming(), sending).await.ok()?;
         self.count(way, begun, opened.as_ref().err());
         Some(opened)
+    }
+
+    /// Waits until an agent that has not answered is no longer there, as far as the directory
+    /// knows: it may think for as long as it is (MD-30).
+    async fn falls_silent(&self) -> ClientError {
+        let limit = self.forwarder.patience.silence;
+        loop {
+            sleep(limit).await;
+            let agent = self.forwarder.lines.agent(&self.agent.organisation, &self.agent.id);
+            if !agent.is_some_and(|agent| agent.status.is_up()) {
+                return ClientError::Net(NetError::Timeout { clock: Clock::Idle, limit });
+            }
+        }
     }
 
     /// Counts a message that was sent.
@@ -385,7 +397,7 @@ impl Forwarding<'_> {
     ) -> Result<(), Failure> {
         let mut events = match events {
             Ok(events) => events,
-            Err(error) => return self.give_up(error.into()).await,
+            Err(error) => return self.give_up_following(error).await,
         };
         let mut lost: Option<Instant> = None;
         let mut pause = FIRST_LOOK;
@@ -418,7 +430,7 @@ impl Forwarding<'_> {
                     let step = match response.into_value() {
                         Ok(response) => self.take(seq, response).await?,
                         Err(error) => {
-                            return self.give_up(not_a2a(&error.to_string()).into()).await;
+                            return self.give_up_following(not_a2a(&error.to_string())).await;
                         }
                     };
                     if matches!(way, Way::Fetched(..)) {
@@ -437,7 +449,7 @@ impl Forwarding<'_> {
             let since = *lost.get_or_insert_with(Instant::now);
             let is_lost = since.elapsed() >= self.forwarder.patience.lost;
             if self.note.task.is_none() || is_lost || !error.is_failure_of_peer() {
-                return self.give_up(error.into()).await;
+                return self.give_up_following(error).await;
             }
             tracing::debug!(agent = %self.agent.id, %error, "an agent is out of reach");
             tokio::select! {
@@ -447,7 +459,7 @@ impl Forwarding<'_> {
             pause = (pause * 2).min(LAST_LOOK);
             events = match self.again(way).await {
                 Ok(events) => events,
-                Err(error) => return self.give_up(error.into()).await,
+                Err(error) => return self.give_up_following(error).await,
             };
         }
     }
@@ -618,7 +630,7 @@ impl Forwarding<'_> {
     }
 
     /// Ends a task that the agent has not named: all we can do is hang up.
-    async fn stop_unheard(&self, before: &str) -> Result<(), Failure> {
+    pub(super) async fn stop_unheard(&self, before: &str) -> Result<(), Failure> {
         let text = Message::agent(format!("canceled before {before}"));
         self.output.status(TaskState::Canceled, Some(text)).await.or_else(heard)
     }
@@ -626,16 +638,26 @@ impl Forwarding<'_> {
     /// Says that the message could not be handed over.
     async fn give_up_sending(&self, error: ClientError) -> Result<(), Failure> {
         if is_undone(&error) {
-            return self.give_up(error.into()).await;
+            return self.give_up(queue::explained(error)).await;
         }
-        let error = told(error.into(), &self.agent);
+        let error = told(queue::explained(error), &self.agent);
         let text = format!("{}; nobody knows whether the agent got the message", error.message());
         let error = error.with_message(text);
         self.output.refuse_for_good(error, TaskState::Failed).await.or_else(heard)
     }
 
+    /// Says that nobody knows any more what the agent does.
+    async fn give_up_following(&self, error: ClientError) -> Result<(), Failure> {
+        if self.is_unheard() {
+            return self.give_up_sending(error).await;
+        }
+        let error = told(error.into(), &self.agent);
+        let text = format!("the agent can no longer be followed: {}", error.message());
+        self.give_up(error.with_message(text)).await
+    }
+
     /// Says that it does not go on, and why: to whoever waits, or in the task.
-    async fn give_up(&self, error: Error) -> Result<(), Failure> {
+    pub(super) async fn give_up(&self, error: Error) -> Result<(), Failure> {
         let error = told(error, &self.agent);
         if self.has_spoken {
             return Err(Failure::new(error.message()));
@@ -652,10 +674,12 @@ impl Forwarding<'_> {
     fn context(&self) -> CallContext {
         let asked = &self.turn.asked;
         let message = &self.turn.message.message_id;
+        // What is meant for us is no wish to the agent.
+        let extensions = asked.extensions.iter().filter(|uri| *uri != QUEUE).cloned().collect();
         CallContext {
             priority: asked.priority,
             trace: asked.trace.clone(),
-            extensions: asked.extensions.clone(),
+            extensions,
             idempotency_key: Some(format!("{}:{message}", self.ours.task)),
             parent: Some(self.ours.task.clone()),
             ..CallContext::new(self.caller.clone())
@@ -664,7 +688,7 @@ impl Forwarding<'_> {
 }
 
 /// An agent that says what may not follow is not heard; everything else ends the work.
-fn heard(error: output::Error) -> Result<(), Failure> {
+pub(super) fn heard(error: output::Error) -> Result<(), Failure> {
     match error {
         output::Error::Refused(refused) if refused.is_out_of_turn() => {
             tracing::debug!(%refused, "an agent spoke out of turn");

@@ -9,7 +9,7 @@ use std::{
 use http::HeaderMap;
 use nuncio_auth::{
     pair::{Minter, Pair},
-    rules::Asker,
+    rules::{Asker, Question},
 };
 use nuncio_client::{
     Agent as Line, Client, Credentials, Error as ClientError, Find, Options, Proof,
@@ -20,13 +20,16 @@ use nuncio_net::{CheckedUrl, Errand, Guard, Purpose, Trust};
 use nuncio_protocol::{
     card::{AgentCard, AgentInterface, Binding, CardForm},
     dialect::WireForm,
-    error::{Error, ErrorKind, reason},
+    error::{Error, ErrorKind},
     ids::{AgentId, Organisation},
+    json::Object,
+    operation::Operation,
     service::Caller,
     time::Timestamp,
 };
+use nuncio_server::dialects::SKILL_ID;
 
-use super::forward::RESUME;
+use super::{forward::RESUME, turnstile::Reported};
 use crate::{
     Directory,
     agent::{Agent, OPPORTUNITY_BINDING, Origin},
@@ -37,6 +40,9 @@ const TOKEN_REUSE: Duration = Duration::from_secs(120);
 
 /// How many pair tokens are kept at most before the old ones are looked for.
 const MOST_TOKENS: usize = 4_096;
+
+/// The reason of an error about an agent that nobody can call, since nobody knows where it is.
+pub(crate) const NO_ADDRESS: &str = "AGENT_WITHOUT_ADDRESS";
 
 /// The name under which the hub calls for people, who have no place among agents.
 const HUB: &str = "hub";
@@ -84,6 +90,59 @@ impl Lines {
     /// Returns the agent of the directory, if it is there.
     pub(crate) fn agent(&self, organisation: &Organisation, id: &AgentId) -> Option<Arc<Agent>> {
         self.directory.state().present(organisation, id).cloned()
+    }
+
+    /// Judges whether a caller may still send an agent a message, which names skills in its
+    /// metadata.
+    pub(crate) fn may_send(
+        &self,
+        agent: &Agent,
+        caller: &Caller,
+        metadata: [Option<&Object>; 2],
+    ) -> Result<(), Error> {
+        let organisation = &agent.organisation;
+        let id;
+        let asker = match caller {
+            Caller::Agent(name) => {
+                id = AgentId::parse(name).map_err(|_| unproven())?;
+                Asker::Agent { id: &id, organisation }
+            }
+            Caller::User(name) => Asker::User { name, organisation },
+            // Whoever sits at an open hub has it for themselves.
+            _ => return Ok(()),
+        };
+        let skills = metadata.map(|metadata| metadata?.get(SKILL_ID)?.as_text());
+        let skills: Vec<Option<&str>> = match skills.iter().flatten().count() {
+            0 => vec![None],
+            _ => skills.iter().flatten().map(|skill| Some(skill.as_str())).collect(),
+        };
+        let state = self.directory.state();
+        for skill in skills {
+            let operation = Some(Operation::SendMessage);
+            let question = Question { operation, skill, ..Question::new(asker, &agent.id) };
+            let decision = state.decider().decide(&**state, &question);
+            if !decision.is_allowed() {
+                return Err(Error::new(ErrorKind::PermissionDenied, decision.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns how much an agent says it has to do.
+    pub(crate) fn reported(&self, agent: &AgentId) -> Option<Reported> {
+        #[derive(serde::Deserialize)]
+        struct Runtime {
+            max_concurrent_tasks: Option<u32>,
+        }
+        let beat = self.directory.last_beat(agent)?.beat;
+        let runtime = beat.runtime_metadata.and_then(|runtime| runtime.parse::<Runtime>().ok());
+        let most = runtime.and_then(|runtime| runtime.max_concurrent_tasks);
+        Some(Reported { active: beat.active_tasks, most })
+    }
+
+    /// Returns for how long an agent is left alone because it fails, if it is.
+    pub(crate) fn rest(&self, agent: &Arc<Agent>) -> Option<Duration> {
+        self.known(agent)?.rest()
     }
 
     /// Proves to these agents that it is the hub who calls.
@@ -269,7 +328,7 @@ fn at_registered(mut found: Found, base: &CheckedUrl) -> Found {
 
 fn no_address(agent: &Agent) -> Error {
     let text = format!("agent `{}` has no address; register it with one", agent.name);
-    Error::new(ErrorKind::Unavailable, text).with_reason(reason::AGENT_UNAVAILABLE)
+    Error::new(ErrorKind::Unavailable, text).with_reason(NO_ADDRESS)
 }
 
 fn unproven() -> Error {

@@ -9,6 +9,8 @@ use nuncio_protocol::{
 use nuncio_tasks::agent::{Asked, Wait};
 use serde::{Deserialize, Serialize};
 
+use super::queue::Queued;
+
 /// How much of how a message was sent is kept, in bytes: notes are small.
 const MAX_WISHES: usize = 32 << 10;
 
@@ -30,6 +32,9 @@ pub(crate) struct Note {
     /// How the message was sent that the agent has not accepted yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) wishes: Option<Wishes>,
+    /// The call waits, and the agent has not seen its message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) queued: Option<Queued>,
 }
 
 /// How a message was sent, as far as the agent is told. Who sends it again must say the same, or
@@ -70,6 +75,11 @@ impl Wishes {
             return Some(whole);
         }
         Some(Self { metadata: None, output_modes: Vec::new(), is_cut: true, ..whole })
+    }
+
+    /// Tells whether there was more than is kept.
+    pub(crate) const fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// Says again how a message was sent. `None` if nobody knows it any more.

@@ -43,7 +43,7 @@ pub(super) async fn parent(
     tasks: &Tasks,
     ctx: &CallContext,
     place: &Place,
-    (most, title): (usize, impl Fn(&str) -> String),
+    (most, name): (usize, impl Fn(&str) -> String),
 ) -> Result<Option<TaskId>, Error> {
     let (Some(parent), Caller::Agent(caller)) = (&ctx.parent, &ctx.caller) else {
         return Ok(None);
@@ -55,8 +55,8 @@ pub(super) async fn parent(
     }
     let chain = chain(tasks, &scope, kin, most).await?;
     if chain.len() >= most {
-        let mut names: Vec<String> = chain.iter().rev().map(|agent| title(agent)).collect();
-        names.push(title(place.agent.as_str()));
+        let mut names: Vec<String> = chain.iter().rev().map(|agent| name(agent)).collect();
+        names.push(name(place.agent.as_str()));
         let text = format!(
             "the call is {} deep, at most {most} are carried: {}",
             chain.len() + 1,

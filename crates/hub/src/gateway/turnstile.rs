@@ -1,4 +1,8 @@
 //! How many calls an agent gets at once, and who goes first when there are more.
+//!
+//! How many an agent can take is known by three things: what the hub allows, what the agent says
+//! when it has too many, and what its heartbeats say. What was learnt from the agent is tried
+//! again after a while, by one call more.
 
 use std::{
     collections::HashMap,
@@ -8,12 +12,15 @@ use std::{
 
 use nuncio_protocol::{ids::AgentId, service::Priority};
 use tokio::{
-    sync::oneshot,
-    time::{Instant, timeout},
+    sync::{Notify, oneshot},
+    time::{Instant, sleep_until},
 };
 
 /// How much a waiting call gains in a second: the lowest passes a fresh highest in 70 (C-44).
 const AGEING_PER_SECOND: f64 = 1.0;
+
+/// How long an agent is believed that says in a heartbeat that it has enough: two beats.
+const BELIEVED: Duration = Duration::from_secs(60);
 
 /// How many calls agents get at once.
 #[derive(Debug)]
@@ -35,10 +42,40 @@ pub(crate) enum Busy {
     Waited { under_way: usize },
 }
 
+/// How much an agent says it has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reported {
+    /// So many tasks, from whomever.
+    pub(crate) active: u32,
+    /// The most that it can do at once, if it says so.
+    pub(crate) most: Option<u32>,
+}
+
+/// How much an agent has to do for us.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Load {
+    pub(crate) under_way: usize,
+    pub(crate) waiting: usize,
+}
+
 #[derive(Debug, Default)]
 struct Gate {
     under_way: usize,
     waiting: Vec<Waiting>,
+    /// What the agent can take, if that is less than we allow.
+    learnt: Option<Learnt>,
+    /// Tells those who wait that something was learnt.
+    changed: Arc<Notify>,
+}
+
+/// What an agent can take, as far as it has said so.
+#[derive(Clone, Copy, Debug)]
+struct Learnt {
+    most: usize,
+    /// When one more is tried.
+    until: Instant,
+    /// How long that was put off.
+    pause: Duration,
 }
 
 #[derive(Debug)]
@@ -56,57 +93,148 @@ pub(crate) struct Pass {
     agent: Option<AgentId>,
 }
 
+/// A place in the line before an agent.
+#[derive(Debug)]
+pub(crate) struct InLine {
+    turnstiles: Arc<Turnstiles>,
+    agent: AgentId,
+    called: oneshot::Receiver<Pass>,
+    changed: Arc<Notify>,
+    /// How many wait, this one included; 0 if it need not.
+    pub(crate) depth: usize,
+}
+
 impl Turnstiles {
     pub(crate) fn new(most: usize, longest_queue: usize, wait: Duration) -> Self {
         Self { most: most.max(1), longest_queue, wait, gates: Mutex::default() }
     }
 
-    /// Waits until the agent can take another call.
-    pub(crate) async fn pass(
+    /// Returns how long a call waits at most that is not kept.
+    pub(crate) const fn longest_wait(&self) -> Duration {
+        self.wait
+    }
+
+    /// Takes a place in the line, as one who has waited for so long already.
+    pub(crate) fn line_up(
         self: &Arc<Self>,
         agent: &AgentId,
         priority: Priority,
-    ) -> Result<Pass, Busy> {
-        let called = {
-            let mut gates = self.lock();
-            let gate = gates.entry(agent.clone()).or_default();
-            if gate.under_way < self.most {
-                gate.under_way += 1;
-                return Ok(self.hand_out(agent));
-            }
-            if gate.waiting.len() >= self.longest_queue {
-                let (under_way, waiting) = (gate.under_way, gate.waiting.len());
-                return Err(Busy::Full { under_way, waiting });
-            }
-            let (call, called) = oneshot::channel();
-            gate.waiting.push(Waiting { priority, since: Instant::now(), call });
-            called
-        };
-        match timeout(self.wait, called).await {
-            Ok(Ok(pass)) => Ok(pass),
-            _ => Err(Busy::Waited { under_way: self.most }),
+        waited: Duration,
+    ) -> Result<InLine, Busy> {
+        let (call, called) = oneshot::channel();
+        let mut gates = self.lock();
+        let gate = gates.entry(agent.clone()).or_default();
+        let is_full = gate.under_way >= gate.room(self.most);
+        if is_full && gate.waiting.len() >= self.longest_queue {
+            let (under_way, waiting) = (gate.under_way, gate.waiting.len());
+            return Err(Busy::Full { under_way, waiting });
         }
+        let now = Instant::now();
+        let since = now.checked_sub(waited).unwrap_or(now);
+        gate.waiting.push(Waiting { priority, since, call });
+        self.call_next(gate, agent);
+        let depth = gate.waiting.len();
+        let changed = Arc::clone(&gate.changed);
+        let (turnstiles, agent) = (Arc::clone(self), agent.clone());
+        Ok(InLine { turnstiles, agent, called, changed, depth })
+    }
+
+    /// Hears from an agent how much it has to do. Matters only while calls are made or wait, or
+    /// if it has enough.
+    pub(crate) fn heard(self: &Arc<Self>, agent: &AgentId, reported: Reported) {
+        let mut gates = self.lock();
+        let Reported { active, most } = reported;
+        let is_full = most.is_some_and(|most| active >= most);
+        if is_full {
+            let gate = gates.entry(agent.clone()).or_default();
+            // Once: what an agent says for ever may be wrong, and one more is tried meanwhile.
+            if gate.room(self.most) > gate.under_way {
+                gate.learn(gate.under_way, BELIEVED);
+            }
+            return;
+        }
+        let Some(gate) = gates.get_mut(agent) else { return };
+        let room = match most {
+            Some(most) => usize::try_from(most - active).unwrap_or(usize::MAX),
+            // It has said nothing if it works and does not say how much it can.
+            None => usize::from(active == 0),
+        };
+        if let Some(learnt) = &mut gate.learnt {
+            learnt.most = learnt.most.max(gate.under_way.saturating_add(room));
+        }
+        self.call_next(gate, agent);
+        Self::tidy(gates, agent);
+    }
+
+    /// Returns how much an agent has to do for us.
+    pub(crate) fn load(&self, agent: &AgentId) -> Load {
+        self.lock().get(agent).map_or_else(Load::default, |gate| Load {
+            under_way: gate.under_way,
+            waiting: gate.waiting.len(),
+        })
     }
 
     fn hand_out(self: &Arc<Self>, agent: &AgentId) -> Pass {
         Pass { turnstiles: Arc::clone(self), agent: Some(agent.clone()) }
     }
 
+    /// Lets through whoever can be.
+    fn call_next(self: &Arc<Self>, gate: &mut Gate, agent: &AgentId) {
+        while gate.under_way < gate.room(self.most) {
+            let Some(next) = gate.next() else { return };
+            match next.call.send(self.hand_out(agent)) {
+                Ok(()) => gate.under_way += 1,
+                // It has gone away; dropping its pass must not come back here.
+                Err(mut refused) => refused.agent = None,
+            }
+        }
+    }
+
     /// Lets the next one through in place of one that is done.
     fn leave(self: &Arc<Self>, agent: &AgentId) {
         let mut gates = self.lock();
         let Some(gate) = gates.get_mut(agent) else { return };
-        while let Some(next) = gate.next() {
-            let mut pass = self.hand_out(agent);
-            match next.call.send(pass) {
-                Ok(()) => return,
-                // It has gone away; dropping its pass must not come back here.
-                Err(refused) => pass = refused,
-            }
-            pass.agent = None;
-        }
         gate.under_way -= 1;
-        if gate.under_way == 0 {
+        self.call_next(gate, agent);
+        Self::tidy(gates, agent);
+    }
+
+    /// Learns that an agent has not taken a call because it has enough to do.
+    fn refused(self: &Arc<Self>, agent: &AgentId, pause: Duration) {
+        let mut gates = self.lock();
+        let Some(gate) = gates.get_mut(agent) else { return };
+        gate.under_way -= 1;
+        gate.learn(gate.under_way, pause);
+        Self::tidy(gates, agent);
+    }
+
+    /// Tries one more, if it is time to. Returns when to look again.
+    fn look_again(self: &Arc<Self>, agent: &AgentId) -> Option<Instant> {
+        let mut gates = self.lock();
+        let gate = gates.get_mut(agent)?;
+        let now = Instant::now();
+        match &mut gate.learnt {
+            Some(learnt) if learnt.until <= now => {
+                learnt.most += 1;
+                learnt.until = now + learnt.pause;
+                if learnt.most >= self.most {
+                    gate.learnt = None;
+                }
+            }
+            _ => {}
+        }
+        self.call_next(gate, agent);
+        gate.learnt.map(|learnt| learnt.until)
+    }
+
+    /// Forgets a gate that nobody uses.
+    fn tidy(mut gates: MutexGuard<'_, HashMap<AgentId, Gate>>, agent: &AgentId) {
+        let now = Instant::now();
+        let is_idle = |gate: &Gate| {
+            let is_learnt = gate.learnt.is_some_and(|learnt| learnt.until > now);
+            gate.under_way == 0 && gate.waiting.is_empty() && !is_learnt
+        };
+        if gates.get(agent).is_some_and(is_idle) {
             gates.remove(agent);
         }
     }
@@ -118,6 +246,16 @@ impl Turnstiles {
 }
 
 impl Gate {
+    fn room(&self, most: usize) -> usize {
+        self.learnt.map_or(most, |learnt| learnt.most.min(most))
+    }
+
+    fn learn(&mut self, most: usize, pause: Duration) {
+        let until = Instant::now() + pause;
+        self.learnt = Some(Learnt { most, until, pause });
+        self.changed.notify_waiters();
+    }
+
     /// Takes whoever is most urgent by now out of the queue.
     fn next(&mut self) -> Option<Waiting> {
         let now = Instant::now();
@@ -138,6 +276,51 @@ impl Gate {
     }
 }
 
+impl InLine {
+    /// Waits for one's turn, at most for so long.
+    pub(crate) async fn turn(mut self, within: Duration) -> Result<Pass, Busy> {
+        let end = Instant::now() + within;
+        loop {
+            let changed = self.changed.notified();
+            let look = self.turnstiles.look_again(&self.agent).unwrap_or(end).min(end);
+            tokio::select! {
+                biased;
+                called = &mut self.called => {
+                    let busy = Busy::Waited { under_way: self.turnstiles.most };
+                    return called.map_err(|_| busy);
+                }
+                () = changed => {}
+                () = sleep_until(look) => {
+                    if Instant::now() >= end {
+                        let under_way = self.turnstiles.load(&self.agent).under_way;
+                        return Err(Busy::Waited { under_way });
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Drop for InLine {
+    fn drop(&mut self) {
+        self.called.close();
+        let mut gates = self.turnstiles.lock();
+        if let Some(gate) = gates.get_mut(&self.agent) {
+            gate.waiting.retain(|waiting| !waiting.call.is_closed());
+        }
+        Turnstiles::tidy(gates, &self.agent);
+    }
+}
+
+impl Pass {
+    /// Gives it back, because the agent has not taken the call: it has enough to do.
+    pub(crate) fn refused(mut self, pause: Duration) {
+        if let Some(agent) = self.agent.take() {
+            self.turnstiles.refused(&agent, pause);
+        }
+    }
+}
+
 impl Drop for Pass {
     fn drop(&mut self) {
         if let Some(agent) = self.agent.take() {
@@ -155,7 +338,8 @@ mod tests {
     }
 
     async fn wait(turnstiles: &Arc<Turnstiles>, priority: Priority) -> Result<Pass, Busy> {
-        turnstiles.pass(&agent(), priority).await
+        let line = turnstiles.line_up(&agent(), priority, Duration::ZERO)?;
+        line.turn(turnstiles.longest_wait()).await
     }
 
     /// Begins to wait, and returns once it does.
@@ -201,6 +385,78 @@ mod tests {
             let order = order_of(&waits).await;
             assert_eq!(order, expected, "{waits:?}");
         }
+    }
+
+    /// Lines up as somebody who does not wait here.
+    fn in_line(turnstiles: &Arc<Turnstiles>, priority: Priority) -> InLine {
+        turnstiles.line_up(&agent(), priority, Duration::ZERO).expect("room in the line")
+    }
+
+    async fn is_called(line: &mut InLine) -> bool {
+        tokio::task::yield_now().await;
+        !line.called.is_empty()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_that_has_enough_gets_no_more_until_something_ends() {
+        let turnstiles = Arc::new(Turnstiles::new(64, 1_000, Duration::from_secs(5)));
+        let first = wait(&turnstiles, Priority::Normal).await.expect("the first");
+        let second = wait(&turnstiles, Priority::Normal).await.expect("the second");
+        second.refused(Duration::from_secs(30));
+        let mut third = in_line(&turnstiles, Priority::Normal);
+        let mut fourth = in_line(&turnstiles, Priority::High);
+        assert_eq!((third.depth, fourth.depth), (1, 2));
+        assert!(!is_called(&mut third).await && !is_called(&mut fourth).await);
+        drop(first);
+        assert!(!is_called(&mut third).await && is_called(&mut fourth).await, "one for one");
+        drop(fourth);
+        assert!(is_called(&mut third).await, "whoever goes away lets the next one through");
+        drop(third);
+        assert_eq!(turnstiles.load(&agent()), Load::default());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_more_is_tried_after_a_while() {
+        let turnstiles = Arc::new(Turnstiles::new(64, 1_000, Duration::from_secs(600)));
+        let first = wait(&turnstiles, Priority::Normal).await.expect("the first");
+        first.refused(Duration::from_secs(30));
+        let begun = Instant::now();
+        let one = tokio::spawn(in_line(&turnstiles, Priority::High).turn(Duration::from_secs(90)));
+        let other = tokio::spawn(in_line(&turnstiles, Priority::Low).turn(Duration::from_secs(90)));
+        let pass = one.await.expect("no panic").expect("its turn");
+        assert_eq!(begun.elapsed(), Duration::from_secs(30));
+        let other = other.await.expect("no panic").expect("its turn");
+        assert_eq!(begun.elapsed(), Duration::from_secs(60));
+        drop((pass, other));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_heartbeat_says_how_much_there_is_room_for() {
+        let turnstiles = Arc::new(Turnstiles::new(64, 1_000, Duration::from_secs(5)));
+        let most = Some(2);
+        turnstiles.heard(&agent(), Reported { active: 2, most });
+        let mut lines =
+            [in_line(&turnstiles, Priority::Normal), in_line(&turnstiles, Priority::Low)];
+        assert!(!is_called(&mut lines[0]).await, "it has enough");
+        turnstiles.heard(&agent(), Reported { active: 1, most: None });
+        assert!(!is_called(&mut lines[0]).await, "nobody knows how much it can do");
+        turnstiles.heard(&agent(), Reported { active: 1, most });
+        assert!(is_called(&mut lines[0]).await && !is_called(&mut lines[1]).await);
+        turnstiles.heard(&agent(), Reported { active: 0, most: None });
+        assert!(is_called(&mut lines[1]).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_that_says_for_ever_that_it_has_enough_is_tried_all_the_same() {
+        let turnstiles = Arc::new(Turnstiles::new(64, 1_000, Duration::from_secs(5)));
+        let full = Reported { active: 1, most: Some(1) };
+        turnstiles.heard(&agent(), full);
+        let line = tokio::spawn(in_line(&turnstiles, Priority::Normal).turn(BELIEVED * 2));
+        for _ in 0..3 {
+            tokio::time::sleep(BELIEVED / 2).await;
+            turnstiles.heard(&agent(), full);
+        }
+        assert!(line.await.expect("no panic").is_ok());
     }
 
     #[tokio::test(start_paused = true)]

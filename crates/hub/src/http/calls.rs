@@ -10,17 +10,25 @@ use axum::{
     extract::{Path, Request, State},
     response::Response,
 };
+use bytes::Bytes;
+use http::{Uri, request::Parts};
 use nuncio_auth::{
-    Identity,
+    Identity, Method,
     rules::{Grant, Operations, Skills},
 };
 use nuncio_net::listen::Drain;
 use nuncio_protocol::{
     card::sign::Signer,
+    error::Error as A2aError,
     ids::{AgentId, Tenant},
-    operation::Operation,
+    operation::{Operation, Request as A2aRequest},
+    service::{Answered, CallContext, Caller},
+    version::Version,
 };
-use nuncio_server::{Capacity, CardReaders, Endpoint, StreamLimits, Tenants};
+use nuncio_server::{
+    Capacity, CardReaders, Endpoint, StreamLimits, Tenants,
+    dialects::{Dialects, Molecule},
+};
 
 use super::{
     problem::Problem,
@@ -100,6 +108,15 @@ impl Endpoints {
         Ok(endpoint)
     }
 
+    /// Returns what answers streams for an agent in molecule's form.
+    fn molecule(&self, hub: &Hub, agent: &Agent) -> Result<Endpoint, nuncio_server::Error> {
+        Endpoint::builder(agent.name.as_str(), self.gateway.observed(), self.capacity.clone())
+            .dialects(Dialects::none().molecule(Molecule::default()))
+            .tenants(Tenants::Fixed(tenant(agent)?))
+            .body_limits(hub.settings.call_bodies)
+            .build()
+    }
+
     fn make(&self, hub: &Hub, agent: &Agent) -> Result<Endpoint, nuncio_server::Error> {
         let settings = &hub.settings;
         let frame = Frame {
@@ -108,8 +125,7 @@ impl Endpoints {
             signer: self.signer.as_ref(),
         };
         let card = through(agent, &frame)?;
-        let tenant = Tenant::parse(agent.name.as_str())
-            .map_err(|error| nuncio_server::Error::Settings(error.to_string()))?;
+        let tenant = tenant(agent)?;
         let service = self.gateway.observed();
         Endpoint::builder(agent.name.as_str(), service, self.capacity.clone())
             .url(format!("{}/agents/{}", settings.public_url, agent.name))
@@ -119,6 +135,81 @@ impl Endpoints {
             .body_limits(settings.call_bodies)
             .build()
     }
+}
+
+/// An agent that is called by a path which reads requests itself. The caller is judged, counted
+/// and limited as on every other.
+pub(super) struct Callee {
+    endpoint: Endpoint,
+    head: Parts,
+}
+
+impl Callee {
+    /// Calls as whoever sends the request.
+    pub(super) fn new(
+        hub: &Hub,
+        who: &Who,
+        agent: &Arc<Agent>,
+        head: Parts,
+    ) -> Result<Self, Problem> {
+        Self::as_identity(hub, identity(who), agent, head)
+    }
+
+    /// Calls for an agent, as an administrator may.
+    pub(super) fn on_behalf_of(
+        hub: &Hub,
+        caller: &Agent,
+        agent: &Arc<Agent>,
+        head: Parts,
+    ) -> Result<Self, Problem> {
+        let name = Caller::Agent(caller.id.as_str().into());
+        let mut identity = Identity::new(name, Method::Open);
+        identity.organisation = Some(caller.organisation.as_str().into());
+        Self::as_identity(hub, Arc::new(identity), agent, head)
+    }
+
+    fn as_identity(
+        hub: &Hub,
+        identity: Arc<Identity>,
+        agent: &Arc<Agent>,
+        mut head: Parts,
+    ) -> Result<Self, Problem> {
+        let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
+        let endpoint = endpoints.of(hub, agent)?;
+        head.extensions.insert(identity);
+        Ok(Self { endpoint, head })
+    }
+
+    /// Makes a call. What the head says about it may be changed before.
+    pub(super) async fn call(
+        &self,
+        request: A2aRequest,
+        change: impl FnOnce(&mut CallContext),
+    ) -> Result<Answered, A2aError> {
+        let mut ctx = self.endpoint.context(&self.head, Version::V0_3)?;
+        change(&mut ctx);
+        self.endpoint.call(&self.head, ctx, request).await
+    }
+
+    /// Answers a request in molecule's form, whatever it asks for.
+    pub(super) async fn answer_molecule(
+        self,
+        hub: &Hub,
+        agent: &Agent,
+        body: Bytes,
+    ) -> Result<Response, Problem> {
+        let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
+        let endpoint = endpoints.molecule(hub, agent);
+        let endpoint = endpoint.map_err(|error| Error::invalid("workspace", error.to_string()))?;
+        let mut request = Request::from_parts(self.head, Body::from(body));
+        *request.uri_mut() = Uri::from_static("/");
+        Ok(endpoint.answer(request).await.map(Body::new))
+    }
+}
+
+fn tenant(agent: &Agent) -> Result<Tenant, nuncio_server::Error> {
+    Tenant::parse(agent.name.as_str())
+        .map_err(|error| nuncio_server::Error::Settings(error.to_string()))
 }
 
 /// Carries a call to the agent that the path names.
@@ -135,6 +226,21 @@ pub(super) async fn call(
     let endpoint = endpoints.of(&hub, &agent)?;
     request.extensions_mut().insert(identity(&who));
     Ok(endpoint.answer_below(PREFIX, request).await.map(Body::new))
+}
+
+/// Answers a call of JSON-RPC that names its agent as its tenant.
+pub(super) async fn shared(
+    hub: &Hub,
+    who: &Who,
+    head: Parts,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
+    let shared = endpoints.shared.as_ref().ok_or_else(Problem::not_found)?;
+    let mut request = Request::from_parts(head, Body::from(body));
+    *request.uri_mut() = Uri::from_static("/");
+    request.extensions_mut().insert(identity(who));
+    Ok(shared.answer(request).await.map(Body::new))
 }
 
 /// Carries a gRPC call to the agent that it names as its tenant.

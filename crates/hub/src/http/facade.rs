@@ -11,10 +11,10 @@ use axum::Router;
 
 use crate::hub::Hub;
 
-pub(super) fn molecule() -> Router<Hub> {
-    molecule::router()
+pub(super) fn molecule(carries: bool) -> Router<Hub> {
+    if carries { molecule::router().merge(molecule::calls()) } else { molecule::router() }
 }
 
-pub(super) fn opportunity() -> Router<Hub> {
-    opportunity::router()
+pub(super) fn opportunity(carries: bool) -> Router<Hub> {
+    if carries { opportunity::router().merge(opportunity::calls()) } else { opportunity::router() }
 }

@@ -1,8 +1,14 @@
 //! The seeds' own paths, asked over real sockets.
 
+mod capabilities;
+mod carried;
+mod delegations;
 mod live;
 mod molecule;
 mod opportunity;
+mod proxy;
+mod queue;
+mod stub;
 mod workspaces;
 
 use std::{
@@ -97,7 +103,12 @@ impl World {
 
     /// Makes a hub that nobody serves yet.
     async fn hub(facades: Facades, options: Options) -> (Hub, Self) {
-        let store = Arc::new(MemoryHub::default());
+        let (parts, world) = Self::parts(Arc::default(), facades, options).await;
+        (Hub::new(parts), world)
+    }
+
+    /// Makes the parts of a hub.
+    async fn parts(store: Arc<MemoryHub>, facades: Facades, options: Options) -> (Parts, Self) {
         let directory = Directory::open(store, options).await.expect("it opens");
         let acme = Organisation::parse("acme").expect("a name");
         let admin = directory
@@ -117,7 +128,7 @@ impl World {
         let admin = admin.key.to_string();
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let serving = tokio::spawn(async {});
-        (Hub::new(parts), Self { directory, acme, address, admin, serving })
+        (parts, Self { directory, acme, address, admin, serving })
     }
 
     /// Sends a request, and reads the whole answer.
@@ -256,7 +267,7 @@ async fn what_is_switched_off_is_not_there() {
 }
 
 #[tokio::test]
-async fn carrying_messages_is_not_here() {
+async fn without_a_gateway_no_messages_are_carried() {
     let world = World::new().await;
     let writer = world.add("writer", None).await;
     let path = format!("/workspaces/{}/a2a", writer.id());

@@ -10,6 +10,8 @@ pub mod reason {
     pub const SKILL_NOT_FOUND: &str = "SKILL_NOT_FOUND";
     /// The agent is known and cannot be reached; [`Unavailable`](super::ErrorKind).
     pub const AGENT_UNAVAILABLE: &str = "AGENT_UNAVAILABLE";
+    /// The agent has as much to do as it can; [`Unavailable`](super::ErrorKind).
+    pub const AGENT_BUSY: &str = "AGENT_BUSY";
 }
 
 /// What sort of error it is; decides the codes.
@@ -228,7 +230,7 @@ impl ErrorKind {
             reason::TASK_NOT_MODIFIABLE => Some(Self::UnsupportedOperation),
             reason::OUTPUT_MODE_NOT_SUPPORTED => Some(Self::ContentTypeNotSupported),
             reason::SKILL_NOT_FOUND => Some(Self::InvalidParams),
-            reason::AGENT_UNAVAILABLE => Some(Self::Unavailable),
+            reason::AGENT_UNAVAILABLE | reason::AGENT_BUSY => Some(Self::Unavailable),
             _ => Self::ALL.iter().copied().find(|kind| kind.reason() == reason),
         }
     }

@@ -91,6 +91,7 @@ fn a_precise_reason_decides_over_a_code_of_a_forms_own() {
         (-32603, reason::OUTPUT_MODE_NOT_SUPPORTED, ErrorKind::ContentTypeNotSupported),
         (-32001, reason::SKILL_NOT_FOUND, ErrorKind::InvalidParams),
         (-32603, reason::AGENT_UNAVAILABLE, ErrorKind::Unavailable),
+        (-32603, reason::AGENT_BUSY, ErrorKind::Unavailable),
     ] {
         let error = Error::new(kind, "why").with_reason(reason);
         let json = json::write_with(|writer| error.write_jsonrpc_as(code, writer));

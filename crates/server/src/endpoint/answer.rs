@@ -155,11 +155,10 @@ impl Inner {
             return self.refuse(form, head, body, &error);
         }
         let spoken = if is_v1(form) { Version::V1_0 } else { Version::V0_3 };
-        let mut ctx = match context::read(&head.headers, identity, spoken) {
+        let mut ctx = match self.read_head(head, identity, spoken) {
             Ok(ctx) => ctx,
             Err(error) => return self.refuse(form, head, body, &error),
         };
-        ctx.tenant = self.tenants.fixed().cloned();
         ctx.form = Some(form);
         let mut response = if is_json_rpc {
             jsonrpc::answer(self, form, ctx, head, body).await
@@ -229,6 +228,22 @@ impl Inner {
             response.headers_mut().insert(context::EXTENSIONS, active.clone());
         }
         response
+    }
+
+    /// Reads what the head of a request says about a call.
+    pub(super) fn context(&self, head: &Parts, spoken: Version) -> Result<CallContext, Error> {
+        self.read_head(head, Sender::of(&head.extensions).identity()?, spoken)
+    }
+
+    fn read_head(
+        &self,
+        head: &Parts,
+        identity: &Identity,
+        spoken: Version,
+    ) -> Result<CallContext, Error> {
+        let mut ctx = context::read(&head.headers, identity, spoken)?;
+        ctx.tenant = self.tenants.fixed().cloned();
+        Ok(ctx)
     }
 
     /// Reads a call's context over gRPC, where only metadata can say what has no field.

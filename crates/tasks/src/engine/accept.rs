@@ -66,6 +66,29 @@ impl Sent {
     }
 }
 
+/// The first word of an agent, for somebody who waits for more than that.
+struct FirstWord {
+    coming: Option<oneshot::Receiver<Word>>,
+    said: Option<Word>,
+}
+
+impl FirstWord {
+    /// Waits until the agent says that it begins later. Never returns if it says anything else.
+    async fn postponed(&mut self) {
+        if let Some(coming) = &mut self.coming {
+            self.said = coming.await.ok();
+            self.coming = None;
+        }
+        if !matches!(self.said, Some(Word::Later)) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn said(self) -> Option<Word> {
+        self.said.or_else(|| self.coming?.try_recv().ok())
+    }
+}
+
 /// What a turn begins with.
 pub(super) struct Occasion {
     pub(super) cause: Cause,
@@ -114,11 +137,16 @@ impl Tasks {
         if !at_once {
             let longest = self.0.settings.longest_wait;
             let longest = call.wait.map_or(longest, |wait| wait.min(longest));
-            let settled = self.0.wait(&accepted, longest).await;
-            match accepted.word.as_mut().and_then(|word| word.try_recv().ok()) {
+            let mut word = FirstWord { coming: accepted.word.take(), said: None };
+            let settled = tokio::select! {
+                biased;
+                settled = self.0.wait(&accepted, longest) => settled,
+                () = word.postponed() => None,
+            };
+            match word.said() {
                 Some(Word::Reply(message)) => return Ok(Sent::Message(message)),
                 Some(Word::Refused(error)) => return Err(*error),
-                Some(Word::Works) | None => {}
+                Some(Word::Works | Word::Later) | None => {}
             }
             if let Some(snapshot) = settled {
                 return Ok(Sent::Task(snapshot.task(history)?));
@@ -144,7 +172,7 @@ impl Tasks {
             match word {
                 Some(Word::Reply(message)) => return Ok(only(message)),
                 Some(Word::Refused(error)) => return Err(*error),
-                Some(Word::Works) | None => {}
+                Some(Word::Works | Word::Later) | None => {}
             }
         }
         let follow = Follow { until_input: true, history };

@@ -128,7 +128,11 @@ impl Batch {
             return Err(Refused::AfterEnd(self.to));
         }
         if let StreamResponse::StatusUpdate(update) = response {
-            self.to = self.to.advance(update.status.state)?.to();
+            let next = update.status.state;
+            // A word about why it has not begun is no change.
+            if (self.to, next) != (TaskState::Submitted, TaskState::Submitted) {
+                self.to = self.to.advance(next)?.to();
+            }
             self.updated = update.status.timestamp.or(self.updated);
         }
         self.push(Record { kind: Kind::Output, event, message: None });

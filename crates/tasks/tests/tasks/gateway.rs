@@ -58,6 +58,12 @@ impl Agent for Proxy {
                 turn.cancelled().await;
                 output.status(TaskState::Canceled, Some(Message::agent("called back"))).await?;
             }
+            "later" => {
+                output.note("in line")?;
+                output.postpone(Message::agent("two before you")).await?;
+                turn.cancelled().await;
+                output.reply(Message::agent("at last")).await?;
+            }
             _ => output.text("done").await?,
         }
         Ok(())
@@ -246,4 +252,17 @@ async fn an_agent_that_waits_for_its_caller_hears_of_a_cancel() {
 async fn agents_that_nobody_finds_take_no_messages() {
     let error = tasks().send(&call_to("nobody"), say("hello")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
+}
+
+#[tokio::test]
+async fn who_waits_for_work_that_begins_later_gets_the_task_as_it_stands() {
+    let tasks = tasks();
+    let task = send(&tasks, say("later")).await;
+    assert_eq!(task.status.state, TaskState::Submitted);
+    assert_eq!(task.status.message.as_ref().unwrap().text(), "two before you");
+    let mut events = tasks.stream(&call(), say("later")).await.unwrap();
+    let first = events.next().await.unwrap().unwrap();
+    assert!(matches!(first.response.value(), Ok(StreamResponse::Task(_))));
+    let task = cancel(&tasks, &task).await.unwrap();
+    assert_eq!(task.status.message.unwrap().text(), "at last", "what it says then is kept");
 }

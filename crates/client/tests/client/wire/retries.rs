@@ -106,6 +106,18 @@ async fn an_exchange_that_breaks_off_is_not_repeated() {
 }
 
 #[tokio::test]
+async fn an_answer_that_breaks_off_behind_its_head_is_one() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";
+    let peer = Peer::start([Act::Leave(head.to_owned())]).await;
+    let remote = remote_with(peer.address, WireForm::V1, quick());
+    let request = Request::SendMessage(send("hello"));
+    let error = patiently(remote.call(nobody(), request)).await.unwrap_err();
+    assert!(matches!(&error, Error::BrokenOff { status, .. } if *status == 200), "{error:?}");
+    assert!(error.is_failure_of_peer() && !error.is_unsent());
+    assert_eq!(peer.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn nobody_waits_beyond_the_deadline() {
     let later = busy().replace("retry-after: 0", "retry-after: 20");
     let peer = Peer::start([Act::Say(later)]).await;

@@ -1,12 +1,16 @@
 //! Molecule's platform: registry, workspaces and events (M-04 to M-13, MD-01 to MD-64).
 //!
-//! A workspace is an agent. What carries messages (`/workspaces/{id}/a2a`, delegations) is not
-//! here.
+//! A workspace is an agent. Messages to it are carried by the gateway, as all are.
 
+mod activity;
 mod asked;
+mod delegations;
 mod discover;
 mod events;
 mod live;
+mod outcome;
+mod proxy;
+mod queue;
 mod refused;
 mod registry;
 mod tokens;
@@ -42,4 +46,17 @@ pub(super) fn router() -> Router<Hub> {
         .route("/events", get(events::all))
         .route("/events/{id}", get(events::of_one))
         .route("/ws", get(live::socket))
+}
+
+/// What carries messages.
+pub(super) fn calls() -> Router<Hub> {
+    Router::new()
+        .route("/workspaces/{id}/a2a", post(proxy::proxy))
+        .route("/workspaces/{id}/delegate", post(delegations::delegate))
+        .route("/workspaces/{id}/delegations", get(delegations::list))
+        .route("/workspaces/{id}/delegations/record", post(delegations::record))
+        .route("/workspaces/{id}/delegations/{delegation}/update", post(delegations::update))
+        .route("/workspaces/{id}/activity", get(activity::activity))
+        .route("/tasks/{id}", get(proxy::task))
+        .route("/admin/a2a-queue/drop-stale", post(queue::drop_stale))
 }

@@ -43,31 +43,30 @@ impl World {
 
     /// Calls an agent through the hub in one form.
     pub(crate) fn remote_with(&self, agent: &str, form: WireForm, options: Options) -> Remote {
-        self.remote_by(self.address, agent, form, options)
+        remote_by(self.address, agent, form, options)
     }
+}
 
-    /// Calls an agent through whatever leads to the hub.
-    pub(crate) fn remote_by(
-        &self,
-        way: SocketAddr,
-        agent: &str,
-        form: WireForm,
-        mut options: Options,
-    ) -> Remote {
-        let is_grpc = matches!(form, WireForm::V1Grpc | WireForm::V03Grpc);
-        // gRPC has no paths; 0.3 has no word for the agent behind a shared endpoint either.
-        let path = if is_grpc { String::new() } else { format!("agents/{agent}") };
-        let tenant = (form == WireForm::V1Grpc).then(|| Tenant::parse(agent).expect("a name"));
-        if form == WireForm::V03Grpc {
-            let value = HeaderValue::try_from(agent).expect("a name is text");
-            options.headers.insert(HeaderName::from_static("a2a-agent"), value);
-        }
-        let client = Client::new(guard());
-        let url = format!("http://{way}/{path}");
-        let url = client.guard().check_url(&url, Errand::administrator(Purpose::Agent));
-        let interface = Interface { url: url.expect("it is open"), form, tenant };
-        Remote::builder(client, interface).options(options).build()
+/// Calls an agent through whatever leads to the hub.
+pub(crate) fn remote_by(
+    way: SocketAddr,
+    agent: &str,
+    form: WireForm,
+    mut options: Options,
+) -> Remote {
+    let is_grpc = matches!(form, WireForm::V1Grpc | WireForm::V03Grpc);
+    // gRPC has no paths; 0.3 has no word for the agent behind a shared endpoint either.
+    let path = if is_grpc { String::new() } else { format!("agents/{agent}") };
+    let tenant = (form == WireForm::V1Grpc).then(|| Tenant::parse(agent).expect("a name"));
+    if form == WireForm::V03Grpc {
+        let value = HeaderValue::try_from(agent).expect("a name is text");
+        options.headers.insert(HeaderName::from_static("a2a-agent"), value);
     }
+    let client = Client::new(guard());
+    let url = format!("http://{way}/{path}");
+    let url = client.guard().check_url(&url, Errand::administrator(Purpose::Agent));
+    let interface = Interface { url: url.expect("it is open"), form, tenant };
+    Remote::builder(client, interface).options(options).build()
 }
 
 /// Calls an agent itself, past the hub.

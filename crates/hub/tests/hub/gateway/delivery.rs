@@ -12,6 +12,7 @@ use super::{
     agents::{Served, Skilled},
     callers::{FORMS, keyed, message, patiently},
     cutter::{Cutter, Fault},
+    hostile::{Hostile, events},
     stage::Stage,
     world::World,
 };
@@ -96,6 +97,19 @@ async fn t12_a_fault_after_the_body_is_sent_delivers_once() {
     for skilled in [Skilled::Resumes, Skilled::Streams, Skilled::Answers] {
         check(Fault::InsteadOfAnswer, skilled).await;
     }
+}
+
+/// A stream that begins and says nothing leaves it open whether the message was taken.
+#[tokio::test(flavor = "multi_thread")]
+async fn t12_a_stream_without_a_word_is_not_asked_for_twice() {
+    let world = World::start().await;
+    let hostile = Hostile::start(|request| events(request, &[])).await;
+    hostile.join(&world, "1.0").await;
+    let ann = world.key("ann").await;
+    let ann = world.remote(&ann, "hostile", WireForm::V1);
+    let task = insist(&ann, "key", &message("hello")).await.expect("it is known");
+    assert_eq!(task.status.state, TaskState::Failed, "{task:?}");
+    assert_eq!(hostile.methods(), ["SendStreamingMessage"]);
 }
 
 /// What surely never left may be sent again, under the same key too.

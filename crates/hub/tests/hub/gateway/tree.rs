@@ -119,9 +119,9 @@ async fn t07_a_cancel_that_races_with_the_end_has_one_outcome_for_all() {
             let events = rest(events).await;
             let ends = events.iter().filter(|event| value(event).is_last()).count();
             assert_eq!(ends, 1, "{events:?}");
-            let state = value(events.last().expect("there are events")).state();
+            let end = value(events.last().expect("there are events")).state();
             let task = look(&remote, &id).await;
-            assert_eq!(state, Some(task.status.state));
+            assert_eq!(end, Some(task.status.state));
             match (cancelled, task.status.state) {
                 (Ok(_), TaskState::Canceled) => {}
                 (Ok(_), TaskState::Completed) => assert_eq!(pieces(&events), counted(1)),

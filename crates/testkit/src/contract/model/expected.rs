@@ -11,14 +11,26 @@ use nuncio_tasks::{
 
 use super::step::{Guess, Key, Tenancy, Write};
 
-/// The changes of state that A2A allows (digest §14): from a state to any of those behind it.
-/// From all others there is no way.
+/// The changes of state that A2A allows (digest §14), and words about a task that has not begun:
+/// from a state to any of those behind it. From all others there is no way.
 const LEGAL: [(TaskState, &[TaskState]); 4] = {
     use TaskState::{
         AuthRequired, Canceled, Completed, Failed, InputRequired, Rejected, Submitted, Working,
     };
     [
-        (Submitted, &[Working, InputRequired, AuthRequired, Completed, Failed, Canceled, Rejected]),
+        (
+            Submitted,
+            &[
+                Submitted,
+                Working,
+                InputRequired,
+                AuthRequired,
+                Completed,
+                Failed,
+                Canceled,
+                Rejected,
+            ],
+        ),
         (Working, &[Working, InputRequired, AuthRequired, Completed, Failed, Canceled, Rejected]),
         (InputRequired, &[Working, InputRequired, Completed, Failed, Canceled, Rejected]),
         (AuthRequired, &[Working, AuthRequired, Completed, Failed, Canceled, Rejected]),

@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../src/workflow.rs"]
+mod workflow;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| workflow::run("workflow_log", bytes));
