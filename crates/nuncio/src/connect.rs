@@ -27,7 +27,7 @@ use crate::{
 ///
 /// Nothing listens here: the agent dials out, fetches its work and brings back what came of it.
 ///
-///     nuncio connect laptop -- sh -c 'uname -a'
+///     nuncio connect laptop -- ./answer.sh
 ///     nuncio connect laptop --agent http://127.0.0.1:9000
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
