@@ -137,15 +137,15 @@ async fn serve(listener: TcpListener, state: Arc<State>) {
 }
 
 async fn answer(mut tcp: TcpStream, state: Arc<State>) {
-    let hangs = {
+    let hangs_up = {
         let mut acts = state.acts.lock().expect("no panic");
-        let hangs = matches!(acts.front(), Some(Act::Hang));
-        if hangs {
+        let hangs_up = matches!(acts.front(), Some(Act::Hang));
+        if hangs_up {
             acts.pop_front();
         }
-        hangs
+        hangs_up
     };
-    if hangs {
+    if hangs_up {
         state.requests.lock().expect("no panic").push(String::new());
         state.came.notify_waiters();
         return;

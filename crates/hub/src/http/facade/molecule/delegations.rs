@@ -21,7 +21,7 @@ use nuncio_protocol::{
     operation::{Request as A2aRequest, SendMessageConfiguration, SendMessageRequest},
     service::{Answered, read},
     state::TaskState,
-    task::{SendMessageResponse, Task},
+    task::{Artifact, SendMessageResponse, Task},
     time::Timestamp,
 };
 use nuncio_tasks::{
@@ -329,7 +329,7 @@ fn status(task: &Task) -> &'static str {
 
 /// Returns what a task has to say: its results, or else its last word (MD-36).
 fn words(task: &Task) -> String {
-    let texts: Vec<String> = task.artifacts.iter().map(|artifact| artifact.text()).collect();
+    let texts: Vec<String> = task.artifacts.iter().map(Artifact::text).collect();
     let said = task.status.message.as_ref().map(|message| message.text());
     let is_done = task.status.state == TaskState::Completed;
     if is_done && texts.iter().any(|text| !text.is_empty()) {
