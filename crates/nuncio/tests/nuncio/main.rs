@@ -3,7 +3,6 @@
 mod cli;
 mod doctor;
 mod hub;
-mod kills;
 mod mock;
 mod program;
 mod reload;
