@@ -51,6 +51,8 @@ impl World {
     ) -> Self {
         let facades = Facades { molecule: true, opportunity: true };
         let (mut parts, world) = Self::parts(disk.hub, facades, Options::default()).await;
+        // Tests ask until it is so.
+        parts.settings.limits.requests = 1_000_000;
         let mut settings = Settings::new(world.acme.clone());
         settings.options.retries.pause = Duration::from_millis(1);
         settings.queueing.unreached = Duration::from_millis(300);
