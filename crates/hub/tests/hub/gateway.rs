@@ -2,6 +2,7 @@
 
 mod agents;
 mod callers;
+mod crash;
 mod cutter;
 mod delivery;
 mod dialects;

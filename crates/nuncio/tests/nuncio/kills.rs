@@ -68,8 +68,8 @@ impl Hub {
 
 /// Kills a hub so often while callers stream and send, and compares what they got with what the
 /// agent did.
-async fn check(what: &str, database: Option<String>, kills: usize) {
-    let mut random = Random::new();
+async fn check(what: &str, database: Option<String>, kills: usize) -> String {
+    let (mut random, mut figures) = (Random::new(), String::new());
     let mut hub = tokio::task::block_in_place(|| Hub::start(database));
     let key = hub.key();
     for keys in [Keys::Known, Keys::Unknown] {
@@ -119,16 +119,17 @@ async fn check(what: &str, database: Option<String>, kills: usize) {
                 }
             }
         }
-        println!(
-            "R01: {what}, {agent} agent, {kills} kills: {done} done once, {given_up} given up"
+        figures += &format!(
+            "\nR01: {what}, {agent} agent, {kills} kills: {done} done once, {given_up} given up"
         );
         assert!(done > 0, "{what}: all of it was given up");
     }
+    figures
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r01_calls_outlive_kills_of_the_hub_on_sqlite() {
-    check("SQLite", None, 2).await;
+    println!("{}", check("SQLite", None, 2).await);
 }
 
 /// Another process may own what a dead one has left only when its lease is over.
@@ -136,5 +137,5 @@ async fn r01_calls_outlive_kills_of_the_hub_on_sqlite() {
 async fn r01_calls_outlive_kills_of_the_hub_on_postgres() {
     let Some(postgres) = services::postgres().await else { return };
     let database = postgres.database().await;
-    check("Postgres", Some(database.url()), 1).await;
+    println!("{}", check("Postgres", Some(database.url()), 1).await);
 }

@@ -14,7 +14,7 @@ use nuncio_protocol::{
     operation::{
         Request, Response, SendMessageConfiguration, SendMessageRequest, SubscribeToTaskRequest,
     },
-    service::{CallContext, Caller as Who, Event},
+    service::{Answered, CallContext, Caller as Who, Event},
     state::TaskState,
     task::{SendMessageResponse, StreamResponse, Task},
 };
@@ -53,19 +53,22 @@ impl Caller {
         options.breaker.in_window = u32::MAX;
         let value = HeaderValue::try_from(format!("Bearer {key}")).expect("a key is text");
         options.headers.insert(http::header::AUTHORIZATION, value);
+        // A call that takes longer says at least where its task stands.
+        options.headers.insert("a2a-request-timeout", HeaderValue::from(60_000));
         Self(Remote::builder(client, interface).options(options).build())
     }
 
-    /// Sends under a key until there is an answer.
+    /// Sends under a key until the task has ended.
     pub(super) async fn send(&self, name: &str) -> Came {
-        let task = timeout(PATIENCE, async {
-            let request = request(name);
+        let request = request(name);
+        let mut last = None;
+        let all = timeout(PATIENCE, async {
             loop {
                 let sent = Request::SendMessage(request.clone());
-                match self.0.call(keyed(name), sent).await.map(|one| one.into_response()) {
+                match self.0.call(keyed(name), sent).await.map(Answered::into_response) {
                     Ok(Ok(Response::SendMessage(SendMessageResponse::Task(task)))) => {
-                        if task.status.state.is_terminal() {
-                            return task;
+                        if last.insert(task).status.state.is_terminal() {
+                            return;
                         }
                     }
                     Err(error) => check_passing(name, &error),
@@ -74,8 +77,9 @@ impl Caller {
                 sleep(Duration::from_millis(20)).await;
             }
         });
-        let task = task.await.unwrap_or_else(|_| panic!("{name}: no answer"));
-        came(name, &task)
+        let ended = all.await;
+        assert!(ended.is_ok(), "{name}: it does not end: {last:?}");
+        came(name, &last.expect("it has ended"))
     }
 
     /// Streams, and comes back behind the last event, until the task has ended.
@@ -175,20 +179,16 @@ fn check_passing(name: &str, error: &Error) {
 
 fn came(name: &str, task: &Task) -> Came {
     let name = name.to_owned();
-    let failure = match task.status.state {
-        TaskState::Completed => {
-            let expected: String = (0..PIECES).map(|index| index.to_string() + " ").collect();
-            let parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
-            let text: String = parts.filter_map(Part::as_text).collect();
-            assert_eq!(text, expected, "{name}");
-            None
-        }
-        _ => {
-            let why = task.status.message.as_ref().map(|message| message.text());
-            Some(why.unwrap_or_else(|| task.status.state.as_str().to_owned()))
-        }
-    };
-    Came { name, failure }
+    if task.status.state != TaskState::Completed {
+        let why = task.status.message.as_ref().map(|message| message.text());
+        let why = why.unwrap_or_else(|| task.status.state.as_str().to_owned());
+        return Came { name, failure: Some(why) };
+    }
+    let expected: String = (0..PIECES).map(|index| index.to_string() + " ").collect();
+    let parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
+    let text: String = parts.filter_map(Part::as_text).collect();
+    assert_eq!(text, expected, "{name}");
+    Came { name, failure: None }
 }
 
 /// Puts together what events say.
