@@ -3,6 +3,7 @@
 mod agents;
 mod callers;
 mod capability;
+mod crash;
 mod cutter;
 mod delivery;
 mod dialects;

@@ -3,6 +3,7 @@
 mod cli;
 mod doctor;
 mod hub;
+mod kills;
 mod mock;
 mod program;
 mod reload;

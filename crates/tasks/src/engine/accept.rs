@@ -298,16 +298,18 @@ impl Engine {
                 }
                 _ => message.context_id = Some(head.context.clone()),
             }
-            // A repeated message finds its task even if that has ended meanwhile.
-            if head.state.is_terminal() && key.is_none() {
-                return Err(bridge::ended(task, head.state));
+            // Made for a task that would take it: if this one does not, only a repeated message
+            // gets through, and finds what has come of it meanwhile.
+            let (from, refused) = match head.state {
+                state if state.is_terminal() => {
+                    (TaskState::Working, Some(bridge::ended(task, state)))
+                }
+                state if state.is_interrupted() || conduct.listens => (state, None),
+                _ => (TaskState::InputRequired, Some(bridge::busy(task))),
+            };
+            if let (Some(refused), None) = (&refused, &key) {
+                return Err(refused.clone());
             }
-            if !head.state.is_interrupted() && !head.state.is_terminal() && !conduct.listens {
-                let text = format!("task {task} is being worked on and takes no messages now");
-                return Err(Error::new(ErrorKind::UnsupportedOperation, text));
-            }
-            // Made for a task that goes on: if it has ended, only a repeated key gets through.
-            let from = if head.state.is_terminal() { TaskState::Working } else { head.state };
             let mut batch = Batch::follow(task.clone(), head.context.clone(), from);
             batch
                 .input(message.clone(), self.clock.now())
@@ -335,10 +337,11 @@ impl Engine {
                     let live = self.at_hand(&head).await?;
                     return Ok(Accepted { id: task, live, seq, word: None });
                 }
-                Err(store::Error::StateChanged { .. }) if head.state.is_terminal() => {
-                    return Err(bridge::ended(task, head.state));
+                Err(store::Error::StateChanged { .. }) => {
+                    if let Some(refused) = refused {
+                        return Err(refused);
+                    }
                 }
-                Err(store::Error::StateChanged { .. }) => {}
                 Err(store::Error::Gone) => return Err(Error::task_not_found(task)),
                 Err(error) => return Err(error.into()),
             }

@@ -49,6 +49,12 @@ pub(super) fn ended(task: &TaskId, state: TaskState) -> Error {
         .with_metadata("taskId", task.as_str())
 }
 
+/// A task takes no messages while its agent works, unless that listens.
+pub(super) fn busy(task: &TaskId) -> Error {
+    let message = format!("task {task} is being worked on and takes no messages now");
+    Error::new(ErrorKind::UnsupportedOperation, message)
+}
+
 pub(crate) fn invalid(field: &str, description: &str) -> Error {
     Error::new(ErrorKind::InvalidParams, format!("{field}: {description}"))
         .with_violation(field, description)

@@ -508,6 +508,25 @@ async fn a_keyed_answer_is_taken_once_also_after_the_end() {
     );
 }
 
+/// Whoever lost the answer to an answer asks again while it is worked on.
+#[tokio::test]
+async fn a_keyed_answer_that_is_worked_on_finds_its_task() {
+    let house = house(|_| {});
+    let asked = house.tasks.send(&call(), say("ask")).await.unwrap().into_task().unwrap();
+    let mut answer = say_to(&asked, "hang");
+    let wishes = SendMessageConfiguration { return_immediately: true, ..Default::default() };
+    answer.configuration = Some(wishes);
+    for _ in 0..2 {
+        let task = house.tasks.send(&keyed("a"), answer.clone()).await.unwrap();
+        assert_eq!(task.into_task().unwrap().id, asked.id);
+    }
+    let other = house.tasks.send(&keyed("b"), say_to(&asked, "more")).await;
+    check_error(other, ErrorKind::UnsupportedOperation);
+    let plain = house.tasks.send(&call(), say_to(&asked, "more")).await;
+    check_error(plain, ErrorKind::UnsupportedOperation);
+    assert!(house.runs.load(Ordering::SeqCst) <= 2, "it was begun twice");
+}
+
 #[tokio::test]
 async fn a_bare_message_id_dedupes_only_where_the_agent_says_so() {
     let request = say("echo");

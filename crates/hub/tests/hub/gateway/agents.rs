@@ -45,6 +45,8 @@ pub(crate) enum Skilled {
     Streams,
     /// It can only be asked.
     Answers,
+    /// It can only be asked, and knows keys.
+    KnowsKeys,
 }
 
 /// An agent on a port, for as long as this is held.
@@ -178,8 +180,9 @@ fn card(address: SocketAddr, form: WireForm, skilled: Skilled) -> AgentCard {
         _ => format!("http://{address}/"),
     };
     card.supported_interfaces = vec![AgentInterface::new(url, binding, version)];
-    card.capabilities.streaming = Some(skilled != Skilled::Answers);
-    if skilled == Skilled::Resumes {
+    let streams = matches!(skilled, Skilled::Resumes | Skilled::Streams);
+    card.capabilities.streaming = Some(streams);
+    if matches!(skilled, Skilled::Resumes | Skilled::KnowsKeys) {
         card.capabilities.extensions.push(AgentExtension::new(RESUME));
     }
     card
@@ -207,8 +210,13 @@ async fn let_in(State(entrance): State<Entrance>, request: Request, next: Next) 
     if let Some(Ok(parent)) = request.headers().get(PARENT).map(http::HeaderValue::to_str) {
         entrance.stage.hear_of(parent);
     }
-    if path.starts_with("/.well-known/") || form_of(&request) == entrance.form {
+    if path.starts_with("/.well-known/") {
         return next.run(request).await;
+    }
+    if form_of(&request) == entrance.form {
+        let response = next.run(request).await;
+        entrance.stage.let_out().await;
+        return response;
     }
     let stray = format!("{} {path}", request.method());
     entrance.strays.lock().expect("nobody panics with it").push(stray);

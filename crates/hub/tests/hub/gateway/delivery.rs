@@ -79,7 +79,8 @@ async fn check(fault: Fault, skilled: Skilled) {
         // Whoever asks once more is told the same.
         let again = insist(&scene.ann, "key", &request).await.expect("it is known");
         assert_eq!((again.id, again.status.state), (task.id, task.status.state), "{what}");
-        assert_eq!(scene.stage.begun("x"), begun, "{what}");
+        let begun = scene.stage.begun("x");
+        assert!(begun <= 1, "{what}: delivered {begun} times");
         drop(scene.world);
     }
 }

@@ -25,6 +25,7 @@ struct Inner {
     plays: watch::Sender<HashMap<String, Play>>,
     gates: Mutex<HashMap<String, Arc<Semaphore>>>,
     parent: Mutex<Option<String>>,
+    holds_answers: watch::Sender<bool>,
 }
 
 /// How often a script of a name was played.
@@ -59,6 +60,17 @@ impl Stage {
     /// Waits until the script of a name has run, and runs no more.
     pub(crate) async fn has_stopped(&self, name: &str) {
         self.until(name, |play| play.begun > 0 && play.running == 0).await;
+    }
+
+    /// Keeps back what the agent answers, or lets it out.
+    pub(crate) fn hold_answers(&self, holds: bool) {
+        self.0.holds_answers.send_replace(holds);
+    }
+
+    /// Waits until answers are let out.
+    pub(crate) async fn let_out(&self) {
+        let mut holds = self.0.holds_answers.subscribe();
+        holds.wait_for(|holds| !holds).await.expect("the stage is there");
     }
 
     /// Hears by which name of a task it was called last.

@@ -15,6 +15,7 @@ use nuncio_protocol::ids::{AgentId, Organisation};
 use nuncio_tasks::{
     memory::MemoryStore,
     push::{Push, SealingKey},
+    store::Store,
 };
 use nuncio_testkit::wire::Http;
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ pub(crate) struct World {
     pub(crate) hub: Hub,
     pub(crate) address: SocketAddr,
     pub(crate) administrator: Http,
+    store: Arc<MemoryStore>,
 }
 
 impl World {
@@ -50,13 +52,25 @@ impl World {
         adjust(&mut settings);
         let push = Push::new(Client::new(webhook_guard()), SealingKey::generate());
         let store = Arc::new(MemoryStore::default());
-        let gateway = Gateway::start(parts.ground(), settings, store, |engine| engine.push(push));
+        let kept: Arc<dyn Store> = Arc::clone(&store) as _;
+        let gateway = Gateway::start(parts.ground(), settings, kept, |engine| engine.push(push));
         parts.gateway = Some(gateway);
         let hub = Hub::new(parts);
         tokio::spawn(nuncio_hub::serve(hub.clone(), listener));
         let key = key(&hub, "root", &[ADMIN]).await;
         let administrator = Http::new(address).with("authorization", &format!("Bearer {key}"));
-        Self { hub, address, administrator }
+        Self { hub, address, administrator, store }
+    }
+
+    /// Ends the gateway in the middle of its work, and starts another on what it has kept.
+    pub(crate) async fn next_gateway(&self) -> Gateway {
+        self.gateway().stop(Duration::ZERO).await;
+        let kept: Arc<dyn Store> = Arc::clone(&self.store) as _;
+        Gateway::start(self.hub.ground(), gateway::Settings::new(acme()), kept, |engine| engine)
+    }
+
+    pub(crate) fn gateway(&self) -> &Gateway {
+        self.hub.gateway.as_ref().expect("it carries calls")
     }
 
     /// Makes a key for a person.
