@@ -53,7 +53,12 @@ impl World {
         let push = Push::new(Client::new(webhook_guard()), SealingKey::generate());
         let store = Arc::new(MemoryStore::default());
         let kept: Arc<dyn Store> = Arc::clone(&store) as _;
-        let gateway = Gateway::start(parts.ground(), settings, kept, |engine| engine.push(push));
+        let mut patient = nuncio_tasks::engine::Settings::default();
+        // On a machine that has much else to do, an agent takes longer to end.
+        patient.cancel_wait = Duration::from_secs(60);
+        let gateway = Gateway::start(parts.ground(), settings, kept, |engine| {
+            engine.push(push).settings(patient)
+        });
         parts.gateway = Some(gateway);
         let hub = Hub::new(parts);
         tokio::spawn(nuncio_hub::serve(hub.clone(), listener));
