@@ -69,7 +69,7 @@ impl Hub {
 /// Kills a hub so often while callers stream and send, and compares what they got with what the
 /// agent did.
 async fn check(what: &str, database: Option<String>, kills: usize) -> String {
-    let (mut random, mut figures) = (Random::new(), String::new());
+    let (mut random, mut figures) = (Random::new(), Vec::new());
     let mut hub = tokio::task::block_in_place(|| Hub::start(database));
     let key = hub.key();
     for keys in [Keys::Known, Keys::Unknown] {
@@ -119,12 +119,12 @@ async fn check(what: &str, database: Option<String>, kills: usize) -> String {
                 }
             }
         }
-        figures += &format!(
-            "\nR01: {what}, {agent} agent, {kills} kills: {done} done once, {given_up} given up"
-        );
+        figures.push(format!(
+            "R01: {what}, {agent} agent, {kills} kills: {done} done once, {given_up} given up"
+        ));
         assert!(done > 0, "{what}: all of it was given up");
     }
-    figures
+    figures.join("\n")
 }
 
 #[tokio::test(flavor = "multi_thread")]
