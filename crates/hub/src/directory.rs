@@ -15,6 +15,7 @@ mod options;
 mod register;
 mod rules;
 mod search;
+mod tell;
 mod uses;
 
 use std::sync::Arc;

@@ -39,6 +39,12 @@ pub enum Name {
     Changed,
     /// Rules changed.
     RulesChanged,
+    /// An agent has given work to another.
+    DelegationSent,
+    /// Work that an agent has given to another is done.
+    DelegationComplete,
+    /// Work that an agent has given to another is not done.
+    DelegationFailed,
     /// An agent works on something else. Does not last.
     TaskUpdated,
     /// An agent has said how it is. Does not last.
@@ -64,6 +70,9 @@ impl Name {
             Self::CardHeld => "AGENT_CARD_HELD",
             Self::Changed => "AGENT_CHANGED",
             Self::RulesChanged => "RULES_CHANGED",
+            Self::DelegationSent => "DELEGATION_SENT",
+            Self::DelegationComplete => "DELEGATION_COMPLETE",
+            Self::DelegationFailed => "DELEGATION_FAILED",
             Self::TaskUpdated => "TASK_UPDATED",
             Self::Heartbeat => "WORKSPACE_HEARTBEAT",
         }

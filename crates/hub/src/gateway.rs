@@ -9,6 +9,7 @@
 //! speaks for the one elsewhere; `lines` knows how each is reached.
 
 mod answer;
+pub(crate) mod capability;
 pub(crate) mod card;
 mod forward;
 mod gist;
@@ -250,9 +251,10 @@ impl Gateway {
         &self.0.tasks
     }
 
-    /// Returns the gateway as callers meet it: what they do is written down.
-    pub(crate) fn observed(&self) -> Arc<dyn A2aService> {
-        Arc::new(observe::Observed::new(self.clone()))
+    /// Returns the gateway as callers meet it: it finds whom to call, and what they do is written
+    /// down.
+    pub(crate) fn service(&self) -> Arc<dyn A2aService> {
+        Arc::new(capability::Routed::new(self.clone()))
     }
 
     /// Runs these agents itself, in place of those it has run so far.

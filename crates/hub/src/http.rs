@@ -53,7 +53,7 @@ pub fn router(hub: Hub) -> Router {
         router = router.merge(facade::molecule(hub.gateway.is_some()));
     }
     if hub.settings.facades.opportunity {
-        router = router.merge(facade::opportunity());
+        router = router.merge(facade::opportunity(hub.gateway.is_some()));
     }
     router
         .fallback(front::nothing_here)

@@ -173,6 +173,11 @@ impl Metrics {
         self.shared.by_agent.request(agent, status, duration);
     }
 
+    /// Counts a request that was answered with nothing but that it takes longer.
+    pub fn a2a_timeout(&self) {
+        self.shared.timeouts.inc();
+    }
+
     /// Counts an error by its kind.
     pub fn a2a_error(&self, kind: ErrorKind) {
         self.shared.errors.get_or_create(&ErrorLabels { r#type: kind.reason() }).inc();

@@ -26,10 +26,11 @@ use crate::{
 /// Make a program or an agent on this machine an agent of a hub, from behind any firewall.
 ///
 /// Nothing listens here: the agent dials out, fetches its work and brings back what came of it.
-///
-///     nuncio connect laptop -- sh -c 'uname -a'
-///     nuncio connect laptop --agent http://127.0.0.1:9000
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nuncio connect laptop -- ./answer.sh
+  nuncio connect laptop --agent http://127.0.0.1:9000")]
 pub(crate) struct Arguments {
     /// What the agent is called in the hub's directory.
     name: String,

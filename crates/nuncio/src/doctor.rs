@@ -37,10 +37,11 @@ use self::{
 };
 
 /// Which agent is examined, and how.
-///
-///     nuncio doctor https://agent.example
-///     nuncio doctor localhost:8080 --read-only --format json
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nuncio doctor https://agent.example
+  nuncio doctor localhost:8080 --read-only --format json")]
 pub(crate) struct Arguments {
     /// Where the agent or its card is: a URL or a host.
     #[arg(required_unless_present = "list")]

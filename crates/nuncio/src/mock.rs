@@ -42,10 +42,11 @@ use self::{
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is served, and where.
-///
-///     nuncio mock agent.yaml
-///     nuncio mock agent.yaml --port 0
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nuncio mock agent.yaml
+  nuncio mock agent.yaml --port 0")]
 pub(crate) struct Arguments {
     /// The script; `{}` is one, and echoes.
     file: PathBuf,

@@ -17,10 +17,11 @@ use nuncio_tasks::push::Push;
 use crate::data::Data;
 
 /// What is served, and how.
-///
-///     nuncio serve                          an agent that echoes
-///     nuncio serve --name upper -- tr a-z A-Z
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nuncio serve                          an agent that echoes
+  nuncio serve --name upper -- tr a-z A-Z")]
 pub(crate) struct Arguments {
     /// What the agent is called.
     #[arg(long, default_value = "echo")]

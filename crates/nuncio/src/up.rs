@@ -29,10 +29,11 @@ use crate::data::Data;
 ///
 /// It works with nothing installed and nothing configured. The first start makes an
 /// administrator's key, which the other commands find by themselves.
-///
-///     nuncio up                             on this machine, at port 7420
-///     nuncio up --config nuncio.yaml        as a file says; it is read again when it changes
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nuncio up                             on this machine, at port 7420
+  nuncio up --config nuncio.yaml        as a file says; it is read again when it changes")]
 pub(crate) struct Arguments {
     /// The file with settings; `nuncio.yaml` in the working folder otherwise, if it is there.
     #[arg(long, value_name = "FILE")]

@@ -5,7 +5,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use nuncio_auth::Gatekeeper;
 use nuncio_protocol::{
     card::{
-        AgentCard, AgentExtension, AgentInterface, Binding,
+        AgentCard, AgentExtension, AgentInterface, AgentSkill, Binding,
         sign::{self, Signer},
     },
     ids::Tenant,
@@ -13,7 +13,7 @@ use nuncio_protocol::{
     version::Version,
 };
 
-use super::{forward::RESUME, queue::QUEUE};
+use super::{capability::SIGN, forward::RESUME, queue::QUEUE};
 use crate::agent::{Agent, Card};
 
 /// Says on a card that it was rewritten, and what the agent's own was.
@@ -34,10 +34,49 @@ pub(crate) struct Frame<'a> {
 /// versions, with what the hub adds to every agent, and the hub answers for it.
 pub(crate) fn through(agent: &Agent, frame: &Frame<'_>) -> Result<AgentCard, sign::Error> {
     let name = agent.name.as_str();
-    let mut card = match &agent.card {
+    let card = match &agent.card {
         Some(card) => card.card().clone(),
         None => AgentCard::builder(name).description(agent.role.as_deref().unwrap_or(name)).build(),
     };
+    framed(card, name, agent.card.as_ref(), frame)
+}
+
+/// Makes a card of all who offer a capability, by the name that they are called by together.
+pub(crate) fn of_all<'a>(
+    capability: &str,
+    agents: impl IntoIterator<Item = &'a Agent>,
+    frame: &Frame<'_>,
+) -> Result<AgentCard, sign::Error> {
+    let mut card = AgentCard::builder(capability)
+        .description(format!("Whoever can do `{capability}`, the best of them first"))
+        .build();
+    let offers = |skill: &&AgentSkill| {
+        skill.id == capability || skill.tags.iter().any(|tag| tag == capability)
+    };
+    for own in agents.into_iter().filter_map(|agent| agent.card.as_ref()) {
+        let own = own.card();
+        for skill in own.skills.iter().filter(offers) {
+            if card.skills.iter().all(|known| known.id != skill.id) {
+                card.skills.push(skill.clone());
+            }
+        }
+        for (all, some) in [
+            (&mut card.default_input_modes, &own.default_input_modes),
+            (&mut card.default_output_modes, &own.default_output_modes),
+        ] {
+            all.extend(some.iter().filter(|mode| !all.contains(mode)).cloned().collect::<Vec<_>>());
+        }
+    }
+    framed(card, &format!("{SIGN}{capability}"), None, frame)
+}
+
+/// Puts on a card what the hub adds to every agent.
+fn framed(
+    mut card: AgentCard,
+    name: &str,
+    own: Option<&Card>,
+    frame: &Frame<'_>,
+) -> Result<AgentCard, sign::Error> {
     card.supported_interfaces = interfaces(frame.public_url, name);
     let capabilities = &mut card.capabilities;
     capabilities.streaming = Some(true);
@@ -51,7 +90,7 @@ pub(crate) fn through(agent: &Agent, frame: &Frame<'_>) -> Result<AgentCard, sig
         description: "Calls to a busy agent are kept, and handed over when it has time.".to_owned(),
         ..AgentExtension::new(QUEUE)
     });
-    if let Some(own) = &agent.card {
+    if let Some(own) = own {
         capabilities.extensions.push(carried(own));
     }
     card.security_schemes.clear();

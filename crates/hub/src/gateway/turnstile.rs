@@ -279,6 +279,9 @@ impl Gate {
 impl InLine {
     /// Waits for one's turn, at most for so long.
     pub(crate) async fn turn(mut self, within: Duration) -> Result<Pass, Busy> {
+        if let Ok(pass) = self.called.try_recv() {
+            return Ok(pass);
+        }
         let end = Instant::now() + within;
         loop {
             let changed = self.changed.notified();
@@ -303,6 +306,10 @@ impl InLine {
 
 impl Drop for InLine {
     fn drop(&mut self) {
+        if self.depth == 0 {
+            // It never stood in the line.
+            return;
+        }
         self.called.close();
         let mut gates = self.turnstiles.lock();
         if let Some(gate) = gates.get_mut(&self.agent) {

@@ -9,6 +9,7 @@ mod inbox;
 mod keys;
 mod openapi;
 pub(super) mod register;
+mod route;
 mod rules;
 mod tasks;
 mod work;
@@ -45,6 +46,7 @@ pub(super) fn router() -> Router<Hub> {
         .route("/rules", get(rules::list))
         .route("/rules/{id}", get(rules::show).put(rules::put).delete(rules::remove))
         .route("/policy/explain", get(rules::explain))
+        .route("/route", get(route::route))
         .route("/epoch", get(epoch::epoch))
         .route("/events", get(events::list))
         .route("/events/ws", get(events::socket))

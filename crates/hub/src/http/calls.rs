@@ -23,6 +23,7 @@ use nuncio_protocol::{
     ids::{AgentId, Tenant},
     operation::{Operation, Request as A2aRequest},
     service::{Answered, CallContext, Caller},
+    time::Timestamp,
     version::Version,
 };
 use nuncio_server::{
@@ -39,7 +40,8 @@ use crate::{
     error::Error,
     gateway::{
         Gateway,
-        card::{Frame, through},
+        capability::SIGN,
+        card::{Frame, of_all, through},
     },
     hub::{Hub, Settings},
 };
@@ -74,7 +76,7 @@ impl Endpoints {
         let mut streams = StreamLimits::default();
         streams.open_per_caller = settings.limits.streams;
         let capacity = Capacity::new(settings.calls, streams, drain);
-        let shared = Endpoint::builder("hub", gateway.observed(), capacity.clone())
+        let shared = Endpoint::builder("hub", gateway.service(), capacity.clone())
             .tenants(Tenants::Named)
             .body_limits(settings.call_bodies)
             .build();
@@ -108,9 +110,43 @@ impl Endpoints {
         Ok(endpoint)
     }
 
+    /// Returns what answers for whoever can do something.
+    fn by_capability(&self, hub: &Hub, who: &Who, capability: &str) -> Result<Endpoint, Problem> {
+        let ranking = self.gateway.rank(who.asker(), capability);
+        let offering = ranking.ranked.iter().map(|ranked| &*ranked.agent);
+        let mut offering =
+            offering.chain(ranking.left_out.iter().map(|left| &*left.agent)).peekable();
+        if offering.peek().is_none() {
+            return Err(Problem::from(Error::Unknown { what: "capability" }));
+        }
+        let settings = &hub.settings;
+        let unfit = |error: &dyn std::fmt::Display| {
+            Problem::from(Error::invalid("capability", error.to_string()))
+        };
+        let name = format!("{SIGN}{capability}");
+        let tenant = Tenant::parse(&name).map_err(|error| unfit(&error))?;
+        let card = of_all(capability, offering, &self.frame(hub)).map_err(|error| unfit(&error))?;
+        Endpoint::builder(capability, self.gateway.service(), self.capacity.clone())
+            .url(format!("{}/agents/{name}", settings.public_url))
+            .card(card, Timestamp::now())
+            .card_readers(CardReaders::Admitted)
+            .tenants(Tenants::Fixed(tenant))
+            .body_limits(settings.call_bodies)
+            .build()
+            .map_err(|error| unfit(&error))
+    }
+
+    fn frame<'a>(&'a self, hub: &'a Hub) -> Frame<'a> {
+        Frame {
+            public_url: &hub.settings.public_url,
+            gatekeeper: &hub.gatekeeper,
+            signer: self.signer.as_ref(),
+        }
+    }
+
     /// Returns what answers streams for an agent in molecule's form.
     fn molecule(&self, hub: &Hub, agent: &Agent) -> Result<Endpoint, nuncio_server::Error> {
-        Endpoint::builder(agent.name.as_str(), self.gateway.observed(), self.capacity.clone())
+        Endpoint::builder(agent.name.as_str(), self.gateway.service(), self.capacity.clone())
             .dialects(Dialects::none().molecule(Molecule::default()))
             .tenants(Tenants::Fixed(tenant(agent)?))
             .body_limits(hub.settings.call_bodies)
@@ -119,14 +155,9 @@ impl Endpoints {
 
     fn make(&self, hub: &Hub, agent: &Agent) -> Result<Endpoint, nuncio_server::Error> {
         let settings = &hub.settings;
-        let frame = Frame {
-            public_url: &settings.public_url,
-            gatekeeper: &hub.gatekeeper,
-            signer: self.signer.as_ref(),
-        };
-        let card = through(agent, &frame)?;
+        let card = through(agent, &self.frame(hub))?;
         let tenant = tenant(agent)?;
-        let service = self.gateway.observed();
+        let service = self.gateway.service();
         Endpoint::builder(agent.name.as_str(), service, self.capacity.clone())
             .url(format!("{}/agents/{}", settings.public_url, agent.name))
             .card(card, agent.updated)
@@ -222,10 +253,27 @@ pub(super) async fn call(
     who.somebody()?;
     let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
     let name = path.get("agent").map(String::as_str).unwrap_or_default();
-    let agent = hub.directory.visible(who.asker(), name)?;
-    let endpoint = endpoints.of(&hub, &agent)?;
+    let endpoint = match name.strip_prefix(SIGN) {
+        Some(capability) => endpoints.by_capability(&hub, &who, capability)?,
+        None => endpoints.of(&hub, &hub.directory.visible(who.asker(), name)?)?,
+    };
     request.extensions_mut().insert(identity(&who));
     Ok(endpoint.answer_below(PREFIX, request).await.map(Body::new))
+}
+
+/// Answers a call of JSON-RPC that names its agent as its tenant.
+pub(super) async fn shared(
+    hub: &Hub,
+    who: &Who,
+    head: Parts,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
+    let shared = endpoints.shared.as_ref().ok_or_else(Problem::not_found)?;
+    let mut request = Request::from_parts(head, Body::from(body));
+    *request.uri_mut() = Uri::from_static("/");
+    request.extensions_mut().insert(identity(who));
+    Ok(shared.answer(request).await.map(Body::new))
 }
 
 /// Carries a gRPC call to the agent that it names as its tenant.

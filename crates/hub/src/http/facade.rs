@@ -15,6 +15,6 @@ pub(super) fn molecule(carries: bool) -> Router<Hub> {
     if carries { molecule::router().merge(molecule::calls()) } else { molecule::router() }
 }
 
-pub(super) fn opportunity() -> Router<Hub> {
-    opportunity::router()
+pub(super) fn opportunity(carries: bool) -> Router<Hub> {
+    if carries { opportunity::router().merge(opportunity::calls()) } else { opportunity::router() }
 }

@@ -1,6 +1,8 @@
 //! The seeds' own paths, asked over real sockets.
 
+mod capabilities;
 mod carried;
+mod delegations;
 mod live;
 mod molecule;
 mod opportunity;

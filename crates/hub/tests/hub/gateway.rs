@@ -2,6 +2,7 @@
 
 mod agents;
 mod callers;
+mod capability;
 mod crash;
 mod cutter;
 mod delivery;

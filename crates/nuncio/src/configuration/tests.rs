@@ -91,7 +91,7 @@ fn a_misspelt_key_is_named_with_its_place_and_what_was_meant() {
     check_refused(
         "telemetry:\n  colour: red\n",
         "line 2, column 3: telemetry.colour: `colour` is no key here; known are level, levels, \
-         format, otlp",
+         format, agents, otlp",
     );
 }
 

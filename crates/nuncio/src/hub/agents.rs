@@ -8,12 +8,13 @@ use super::{Flags, Hub, json, parse, query, segment, table::Table};
 use crate::{failure::Failure, output::Output};
 
 /// Show, add, place and remove the agents of a hub.
-///
-///     nuncio agents                                   who is there
-///     nuncio agents add https://agent.example         by its card
-///     nuncio agents add --name writer --parent lead   by name; it registers later
-///     nuncio agents move writer --parent editor
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nuncio agents                                   who is there
+  nuncio agents add https://agent.example         by its card
+  nuncio agents add --name writer --parent lead   by name; it registers later
+  nuncio agents move writer --parent editor")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,

@@ -90,6 +90,10 @@ enum Value {
 
 impl Fields {
     fn set(&mut self, name: &'static str, value: Value) {
+        // What a span is called elsewhere is said in other fields.
+        if name.starts_with("otel.") {
+            return;
+        }
         match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, old)) => *old = value,
             None => self.0.push((name, value)),

@@ -22,7 +22,9 @@ use utoipa::{
     },
 };
 
-use super::{agents, audit, cards, epoch, events, inbox, keys, register, rules, tasks, work};
+use super::{
+    agents, audit, cards, epoch, events, inbox, keys, register, route, rules, tasks, work,
+};
 
 /// What an answer can be instead of what was asked for.
 const REFUSALS: [(&str, &str); 10] = [
@@ -94,6 +96,7 @@ const BESIDE: [(&str, &str, &str, &str); 9] = [
         rules::put,
         rules::remove,
         rules::explain,
+        route::route,
         epoch::epoch,
         events::list,
         events::socket,

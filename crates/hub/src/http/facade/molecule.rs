@@ -2,7 +2,9 @@
 //!
 //! A workspace is an agent. Messages to it are carried by the gateway, as all are.
 
+mod activity;
 mod asked;
+mod delegations;
 mod discover;
 mod events;
 mod live;
@@ -50,6 +52,11 @@ pub(super) fn router() -> Router<Hub> {
 pub(super) fn calls() -> Router<Hub> {
     Router::new()
         .route("/workspaces/{id}/a2a", post(proxy::proxy))
+        .route("/workspaces/{id}/delegate", post(delegations::delegate))
+        .route("/workspaces/{id}/delegations", get(delegations::list))
+        .route("/workspaces/{id}/delegations/record", post(delegations::record))
+        .route("/workspaces/{id}/delegations/{delegation}/update", post(delegations::update))
+        .route("/workspaces/{id}/activity", get(activity::activity))
         .route("/tasks/{id}", get(proxy::task))
         .route("/admin/a2a-queue/drop-stale", post(queue::drop_stale))
 }

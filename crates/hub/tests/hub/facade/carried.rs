@@ -12,7 +12,8 @@ use nuncio_hub::{
     memory::MemoryHub,
 };
 use nuncio_net::listen::Drain;
-use nuncio_tasks::{engine, memory::MemoryStore};
+use nuncio_protocol::time::Timestamp;
+use nuncio_tasks::{clock::Clock, engine, memory::MemoryStore};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -32,8 +33,26 @@ impl World {
     }
 
     pub(super) async fn carrying_on(disk: Disk, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::carrying_with(disk, change, |builder| builder).await
+    }
+
+    /// A hub whose clock is so late.
+    pub(super) async fn carrying_as_of(ago: Duration) -> Self {
+        let ago = i64::try_from(ago.as_millis()).expect("not so long ago");
+        let late = move || Timestamp::from_millis(Timestamp::now().as_millis() - ago);
+        let clock = Clock::new(move || late().expect("on the calendar"));
+        Self::carrying_with(Disk::default(), |_| (), |builder| builder.clock(clock)).await
+    }
+
+    async fn carrying_with(
+        disk: Disk,
+        change: impl FnOnce(&mut Settings),
+        engine: impl FnOnce(engine::Builder) -> engine::Builder,
+    ) -> Self {
         let facades = Facades { molecule: true, opportunity: true };
         let (mut parts, world) = Self::parts(disk.hub, facades, Options::default()).await;
+        // Tests ask until it is so.
+        parts.settings.limits.requests = 1_000_000;
         let mut settings = Settings::new(world.acme.clone());
         settings.options.retries.pause = Duration::from_millis(1);
         settings.queueing.unreached = Duration::from_millis(300);
@@ -41,7 +60,7 @@ impl World {
         let gateway = Gateway::start(parts.ground(), settings, disk.tasks, |builder| {
             let mut settings = engine::Settings::default();
             settings.lease = Duration::from_secs(1);
-            builder.settings(settings)
+            engine(builder.settings(settings))
         });
         parts.gateway = Some(gateway);
         let service = TowerToHyperService::new(nuncio_hub::http::router(Hub::new(parts)));

@@ -230,15 +230,24 @@ async fn who_may_no_longer_call_an_agent_has_nothing_delivered() {
     let up = format!("/workspaces/{}", dev.id());
     world.admin("PATCH", &up, r#"{"parent_id":null}"#).await.check(200);
     world.beat(&pm, json!({"active_tasks": 0})).await;
-    // Nobody else may see its end; that it is not delivered is all there is to see.
+    // Who may not call it does not even see what became of it.
     world.by(&dev.token, "GET", &format!("/tasks/{id}"), "").await.check(404);
-    world.say(&pm, "mine").await.check(200);
-    assert_eq!(stub.texts(), ["please", "mine"]);
+    let path = format!("/api/v1/tasks/{id}");
+    loop {
+        let reply = world.admin("GET", &path, "").await;
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        if reply.at("/state") == "TASK_STATE_REJECTED" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(stub.texts(), ["please"]);
 }
 
 #[tokio::test]
 async fn md33_an_administrator_drops_what_is_stale() {
-    let world = World::carrying(|_| ()).await;
+    // All that happens here happened an hour and a half ago.
+    let world = World::carrying_as_of(Duration::from_secs(5_400)).await;
     let stub = Stub::start([busy(3_000)]).await;
     let pm = world.employ("pm", &stub, None).await;
     let other = world.add("other", None).await;
@@ -249,13 +258,57 @@ async fn md33_an_administrator_drops_what_is_stale() {
         let path = format!("{path}?max_age_minutes={wrong}");
         world.admin("POST", &path, "").await.check(400);
     }
-    let fresh = world.admin("POST", path, "").await;
-    assert_eq!(fresh.check(200).body, r#"{"dropped":0}"#, "it is not an hour old");
-    let elsewhere = format!("{path}?workspace_id={}", other.id());
-    assert_eq!(world.admin("POST", &elsewhere, "").await.check(200).at("/dropped"), 0);
-    // A caller can take it back at any time.
+    for query in ["?max_age_minutes=120".to_owned(), format!("?workspace_id={}", other.id())] {
+        let reply = world.admin("POST", &format!("{path}{query}"), "").await;
+        assert_eq!(reply.check(200).body, r#"{"dropped":0}"#, "{query}");
+    }
+    let reply = world.admin("POST", &format!("{path}?workspace_id={}", pm.id()), "").await;
+    assert_eq!(reply.check(200).body, r#"{"dropped":1}"#);
+    let task = world.settled(&id, "canceled").await;
+    let text = &task["status"]["message"]["parts"][0]["text"];
+    assert_eq!(text, "canceled before the agent was asked");
+    world.beat(&pm, json!({"active_tasks": 0})).await;
+    world.say(&pm, "fresh").await.check(200);
+    assert_eq!(stub.texts(), ["please", "fresh"]);
+}
+
+/// A caller can take back what waits at any time.
+#[tokio::test]
+async fn a_message_that_waits_is_taken_back_by_its_caller() {
+    let world = World::carrying(|_| ()).await;
+    let stub = Stub::start([busy(3_000)]).await;
+    let pm = world.employ("pm", &stub, None).await;
+    let id = queued(&world.say(&pm, "please").await);
     let cancel = json!({"method": "tasks/cancel", "params": {"id": id}});
     let reply = world.post(&pm, &cancel.to_string()).await;
     assert_eq!(reply.check(200).at("/result/status/state"), "canceled");
     assert_eq!(stub.texts(), ["please"]);
+}
+
+/// The queue is for everybody who wants it, not only for molecule.
+#[tokio::test]
+async fn any_caller_may_have_its_call_kept() {
+    let world = World::carrying(|_| ()).await;
+    let stub = Stub::start([busy(3_000), busy(3_000), Act::Say("now")]).await;
+    let pm = world.employ("pm", &stub, None).await;
+    let body = json!({"message": {
+        "messageId": "m", "role": "ROLE_USER", "parts": [{"text": "please"}]
+    }})
+    .to_string();
+    let bearer = format!("Bearer {}", world.admin);
+    let plain = [("authorization", bearer.as_str()), ("a2a-version", "1.0")];
+    let refused = world.ask("POST", "/agents/pm/message:send", &plain, &body).await;
+    assert_eq!(refused.status, 503, "who does not ask for it is refused: {}", refused.body);
+    let wish = ("a2a-extensions", "urn:nuncio:extension:queue:v1");
+    let reply =
+        world.ask("POST", "/agents/pm/message:send", &[plain[0], plain[1], wish], &body).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    assert_eq!(reply.header(wish.0), Some(wish.1), "the extension is active");
+    assert_eq!(reply.at("/task/status/state"), "TASK_STATE_SUBMITTED");
+    assert_eq!(reply.at("/task/status/message/metadata/queued"), 1);
+    let id = reply.at("/task/id").as_str().unwrap().to_owned();
+    assert!(!stub.head().contains("extension:queue"), "it is no wish to the agent");
+    world.beat(&pm, json!({"active_tasks": 0})).await;
+    world.settled(&id, "completed").await;
+    assert_eq!(stub.texts().len(), 3);
 }

@@ -41,7 +41,7 @@ pub(super) enum Act {
     /// The connection is closed before anything is read.
     Hang,
     /// Nothing happens until somebody adds a permit; then the rest.
-    After(Arc<Semaphore>, Box<Act>),
+    After(Arc<Semaphore>, Box<Self>),
 }
 
 impl Act {
@@ -137,7 +137,15 @@ async fn serve(listener: TcpListener, state: Arc<State>) {
 }
 
 async fn answer(mut tcp: TcpStream, state: Arc<State>) {
-    if state.acts.lock().expect("no panic").pop_front_if(|act| matches!(act, Act::Hang)).is_some() {
+    let hangs_up = {
+        let mut acts = state.acts.lock().expect("no panic");
+        let hangs_up = matches!(acts.front(), Some(Act::Hang));
+        if hangs_up {
+            acts.pop_front();
+        }
+        hangs_up
+    };
+    if hangs_up {
         state.requests.lock().expect("no panic").push(String::new());
         state.came.notify_waiters();
         return;

@@ -1,8 +1,14 @@
 //! Who sees which tasks, and what of them.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::office::{Office, ask, call, done, follow, refused};
+
+/// How long a test waits for what must come before it fails.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn ids(page: &Value) -> Vec<&str> {
     let tasks = page["tasks"].as_array().expect("a page of tasks");
@@ -126,7 +132,8 @@ async fn nobody_sees_what_an_agent_does_whom_they_may_no_longer_call() {
     assert!(following.next().await.is_some());
     let deny = json!({ "effect": "deny", "caller": { "user": "bob" }, "target": "any" });
     office.done("PUT", "/api/v1/rules/away", &deny).await;
-    while following.next().await.is_some() {}
+    let cut = async { while following.next().await.is_some() {} };
+    timeout(PATIENCE, cut).await.expect("the stream is cut");
     let path = format!("/api/v1/tasks/{task}");
     refused(&bob, ("GET", &path), &Value::Null, (404, "NOT_FOUND")).await;
     let page = done(&bob, "GET", "/api/v1/tasks", &Value::Null).await;

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     agent::Status,
     error::Error,
+    event,
     http::{view::EventView, who::Who},
     hub::Hub,
     store::{EventQuery, LoggedEvent},
@@ -64,22 +65,28 @@ async fn read(
 ) -> Result<Vec<EventView>, Error> {
     let limit = asked.limit.unwrap_or(USUAL).clamp(1, MOST);
     let organisation = who.organisation.clone();
-    let mut search = Search { hub, organisation, agent, sight: Sight::new(hub, who), limit };
+    let sight = Sight::new(hub, who);
+    let mut search = Search { hub, organisation, agent, name: None, sight, limit };
     if let Some(after) = asked.after {
         let found = search.behind(after, Keep::First).await?;
         return Ok(found.iter().map(EventView::from).collect());
     }
-    // Looks back further and further, until there are enough or there is no more.
-    let last = hub.directory.feed().last();
-    let mut span = u64::from(PAGE);
-    loop {
-        let after = last.saturating_sub(span);
-        let found = search.behind(after, Keep::Last).await?;
-        if found.len() >= limit || after == 0 {
-            return Ok(found.iter().rev().map(EventView::from).collect());
-        }
-        span = span.saturating_mul(8);
-    }
+    Ok(search.newest().await?.iter().rev().map(EventView::from).collect())
+}
+
+/// Reads the newest events of a name about an agent, the newest first.
+pub(super) async fn newest(
+    hub: &Hub,
+    who: &Who,
+    agent: &AgentId,
+    name: event::Name,
+    limit: usize,
+) -> Result<Vec<LoggedEvent>, Error> {
+    let organisation = who.organisation.clone();
+    let sight = Sight::new(hub, who.clone());
+    let (agent, name) = (Some(agent), Some(name));
+    let mut search = Search { hub, organisation, agent, name, sight, limit };
+    Ok(search.newest().await?.into_iter().rev().collect())
 }
 
 /// Which events are kept of more than enough.
@@ -93,18 +100,33 @@ struct Search<'a> {
     hub: &'a Hub,
     organisation: Organisation,
     agent: Option<&'a AgentId>,
+    name: Option<event::Name>,
     sight: Sight,
     limit: usize,
 }
 
 impl Search<'_> {
+    /// Looks back further and further, until there are enough or there is no more.
+    async fn newest(&mut self) -> Result<VecDeque<LoggedEvent>, Error> {
+        let last = self.hub.directory.feed().last();
+        let mut span = u64::from(PAGE);
+        loop {
+            let after = last.saturating_sub(span);
+            let found = self.behind(after, Keep::Last).await?;
+            if found.len() >= self.limit || after == 0 {
+                return Ok(found);
+            }
+            span = span.saturating_mul(8);
+        }
+    }
+
     async fn behind(&mut self, mut after: u64, keep: Keep) -> Result<VecDeque<LoggedEvent>, Error> {
         let mut found = VecDeque::new();
         loop {
             let query = EventQuery {
                 organisation: self.organisation.clone(),
                 agent: self.agent.cloned(),
-                name: None,
+                name: self.name.map(|name| name.as_str().to_owned()),
                 after,
                 limit: PAGE,
             };

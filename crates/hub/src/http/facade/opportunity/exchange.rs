@@ -12,8 +12,10 @@ use http::{
 };
 use nuncio_protocol::{
     dialect::{WireForm, opportunity::PROTOCOL_VERSION},
-    error::ErrorKind,
+    error::{Error as A2aError, ErrorKind},
     ids::MessageId,
+    json::Raw,
+    wire::Echo,
 };
 use serde::Serialize;
 use tokio::time::Instant;
@@ -31,14 +33,14 @@ pub(super) const SOURCE_AGENT: &str = "a2a-source-agent";
 const VERSION: &str = "a2a-protocol-version";
 
 /// Whom the line names that was asked: the hub itself.
-const REGISTRY: &str = "registry";
+pub(super) const REGISTRY: &str = "registry";
 
 /// One request, as the line about it tells.
 pub(super) struct Exchange {
     begun: Instant,
     source_agent: String,
     pub(super) capability: String,
-    request_id: String,
+    pub(super) request_id: String,
 }
 
 /// Why a request was not answered.
@@ -83,13 +85,49 @@ impl Exchange {
         Ok(who)
     }
 
+    /// Learns what a request says of itself.
+    pub(super) fn name(&mut self, echo: &Echo) {
+        self.capability.clone_from(&echo.capability);
+        if let Some(id) =
+            echo.id.as_ref().and_then(|id| Raw::parse_text(id.as_str()).ok()?.as_text())
+        {
+            self.request_id = id;
+        }
+    }
+
     /// Answers, and tells log and metrics how it went.
     pub(super) fn end(self, hub: &Hub, outcome: Result<Response, Refused>) -> Response {
+        self.tell(
+            hub,
+            match &outcome {
+                Ok(_) => Status::Success,
+                Err(refused) => refused.status(),
+            },
+        );
+        match outcome {
+            Ok(response) => response,
+            Err(refused) => {
+                hub.metrics.a2a_error(refused.kind());
+                refused.into_response(&self)
+            }
+        }
+    }
+
+    /// Tells log and metrics of a request that nobody was asked about.
+    pub(super) fn tell_error(&self, hub: &Hub, error: &A2aError) {
+        self.tell(
+            hub,
+            match error.kind() {
+                ErrorKind::Unauthenticated | ErrorKind::PermissionDenied => Status::Denied,
+                ErrorKind::Timeout => Status::Timeout,
+                _ => Status::Error,
+            },
+        );
+        hub.metrics.a2a_error(error.kind());
+    }
+
+    fn tell(&self, hub: &Hub, status: Status) {
         let duration = self.begun.elapsed();
-        let status = match &outcome {
-            Ok(_) => Status::Success,
-            Err(refused) => refused.status(),
-        };
         hub.metrics.a2a_request(&A2aRequest {
             direction: Direction::Received,
             operation: None,
@@ -107,13 +145,6 @@ impl Exchange {
             duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             status = status.as_str(),
         );
-        match outcome {
-            Ok(response) => response,
-            Err(refused) => {
-                hub.metrics.a2a_error(refused.kind());
-                refused.into_response(&self)
-            }
-        }
     }
 }
 

@@ -1,19 +1,24 @@
 //! `GET /discover` and `GET /agents`: who is there, and can do what.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
 use axum::{
     Json,
     extract::{FromRequestParts as _, Query, Request, State},
     response::{IntoResponse, Response},
 };
+use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
 use nuncio_auth::rules::Question;
-use nuncio_protocol::{dialect::opportunity::PROTOCOL_VERSION, ids::AgentId};
+use nuncio_protocol::{
+    dialect::opportunity::{Capabilities, Health, PROTOCOL_VERSION},
+    ids::AgentId,
+    json,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
     card,
-    exchange::{Exchange, Refused},
+    exchange::{Exchange, REGISTRY, Refused},
 };
 use crate::{
     agent::{Agent, Delivery, Match, Status},
@@ -76,6 +81,42 @@ pub(super) async fn agents(State(hub): State<Hub>, request: Request) -> Response
     let who = who.and_then(|who| Ok(who.somebody().map(|()| who)?));
     let outcome = who.map(|who| Json(find(&hub, &who, None)).into_response());
     exchange.end(&hub, outcome)
+}
+
+/// Says what all agents together can do that somebody may ask (O-08).
+pub(super) async fn capabilities(State(hub): State<Hub>, request: Request) -> Response {
+    let mut exchange = Exchange::begin(request.headers());
+    let mut head = request.into_parts().0;
+    let who = exchange.admit(&mut head, &hub).await;
+    let who = who.and_then(|who| Ok(who.somebody().map(|()| who)?));
+    let outcome = who.map(|who| {
+        let agents = find(&hub, &who, None).agents.into_iter();
+        let all: BTreeSet<String> = agents.flat_map(|agent| agent.capabilities).collect();
+        let (agent_id, protocol_version) = names();
+        let capabilities = all.into_iter().collect();
+        let text = json::to_string(&Capabilities { agent_id, protocol_version, capabilities });
+        document(StatusCode::OK, text)
+    });
+    exchange.end(&hub, outcome)
+}
+
+/// Says whether the hub takes requests.
+pub(super) async fn health(State(hub): State<Hub>) -> Response {
+    let is_stopping = hub.drain.has_begun();
+    let status = if is_stopping { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+    let word = if is_stopping { "stopping" } else { "ok" };
+    let (agent_id, protocol_version) = names();
+    let health = Health { status: word.to_owned(), agent_id, protocol_version };
+    document(status, json::to_string(&health))
+}
+
+fn names() -> (String, String) {
+    (REGISTRY.to_owned(), PROTOCOL_VERSION.to_owned())
+}
+
+fn document(status: StatusCode, text: String) -> Response {
+    let json = HeaderValue::from_static("application/json");
+    (status, [(CONTENT_TYPE, json)], text).into_response()
 }
 
 /// Finds agents that somebody may ask, those first that most likely answer.
