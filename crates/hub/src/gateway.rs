@@ -25,7 +25,12 @@ pub(crate) mod tree;
 mod turnstile;
 mod way;
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -67,6 +72,7 @@ use tokio::{
 pub(crate) use self::answer::Word;
 pub use self::queue::Queueing;
 use self::{
+    card::Front,
     forward::{Forwarder, Patience},
     lines::Lines,
     note::{Note, Wishes},
@@ -167,6 +173,8 @@ struct Inner {
     desks: Arc<Desks>,
     metrics: Metrics,
     settings: Settings,
+    /// As what agents are shown, once that is known.
+    front: OnceLock<Front>,
     /// Ends with us.
     _listening: JoinSet<()>,
 }
@@ -242,8 +250,15 @@ impl Gateway {
             desks,
             metrics,
             settings,
+            front: OnceLock::new(),
             _listening: listening,
         }))
+    }
+
+    /// Shows agents to their callers like this.
+    pub(crate) fn show_as(&self, front: Front) {
+        // Only the first counts, and there is but one hub to a gateway.
+        self.0.front.set(front).ok();
     }
 
     /// Returns the engine.
@@ -384,7 +399,14 @@ impl Inner {
         }
         let line = self.lines.line(agent, caller).await?;
         let ctx = CallContext::new(caller.clone());
-        line.get_extended_card(ctx, GetExtendedAgentCardRequest { tenant: None }).await
+        let request = GetExtendedAgentCardRequest { tenant: None };
+        let card = line.get_extended_card(ctx, request).await;
+        let card = card.map_err(|error| forward::told(error, agent))?;
+        // It names places that are nobody's business but ours.
+        let shown = self.front.get().map(|front| front.extended(card, agent));
+        shown.transpose().ok().flatten().ok_or_else(|| {
+            Error::new(ErrorKind::Internal, "the extended card cannot be shown through the hub")
+        })
     }
 
     /// Returns what to begin a task with: how the message was sent, and the agent's own name of

@@ -18,7 +18,7 @@ use crate::{
     Directory, Metrics,
     agent::Addresses,
     error::Error,
-    gateway::{Gateway, Ground},
+    gateway::{Gateway, Ground, card::Front},
     http::{Endpoints, Who},
     limits::{Limits, Meter},
     session::{Login, Sessions},
@@ -170,6 +170,11 @@ impl Hub {
         // The settings may have been changed since the parts were put together.
         parts.meter = Meter::new(parts.settings.limits);
         parts.endpoints = parts.gateway.clone().map(|gateway| {
+            gateway.show_as(Front {
+                public_url: parts.settings.public_url.clone(),
+                gatekeeper: parts.gatekeeper.clone(),
+                signer: card_signer(&parts),
+            });
             let signer = card_signer(&parts);
             Endpoints::new(gateway, &parts.settings, signer, parts.drain.clone())
         });

@@ -30,6 +30,30 @@ pub(crate) struct Frame<'a> {
     pub(crate) signer: Option<&'a Signer>,
 }
 
+/// As what the hub shows agents to their callers.
+#[derive(Debug)]
+pub(crate) struct Front {
+    /// Where callers reach the hub, without a slash at the end.
+    pub(crate) public_url: String,
+    /// Who may come in.
+    pub(crate) gatekeeper: Gatekeeper,
+    /// Signs cards.
+    pub(crate) signer: Option<Signer>,
+}
+
+impl Front {
+    /// Rewrites a card that the agent shows to those it knows, like the one that it shows to all.
+    pub(crate) fn extended(
+        &self,
+        card: AgentCard,
+        agent: &Agent,
+    ) -> Result<AgentCard, sign::Error> {
+        let Self { public_url, gatekeeper, signer } = self;
+        let frame = Frame { public_url, gatekeeper, signer: signer.as_ref() };
+        framed(card, agent.name.as_str(), agent.card.as_ref(), &frame)
+    }
+}
+
 /// Rewrites the card of an agent: it is reached through the hub, on every binding and in both
 /// versions, with what the hub adds to every agent, and the hub answers for it.
 pub(crate) fn through(agent: &Agent, frame: &Frame<'_>) -> Result<AgentCard, sign::Error> {

@@ -637,7 +637,8 @@ impl Forwarding<'_> {
 
     /// Says that the message could not be handed over.
     async fn give_up_sending(&self, error: ClientError) -> Result<(), Failure> {
-        if is_undone(&error) {
+        // After a crash nobody knows what became of the first time.
+        if is_undone(&error) && self.turn.cause == Cause::Message {
             return self.give_up(queue::explained(error)).await;
         }
         let error = told(queue::explained(error), &self.agent);
@@ -700,7 +701,7 @@ pub(super) fn heard(error: output::Error) -> Result<(), Failure> {
 
 /// Says to our caller what the agent has refused. That it did not take our credential is not
 /// the caller's affair.
-fn told(error: Error, agent: &Agent) -> Error {
+pub(super) fn told(error: Error, agent: &Agent) -> Error {
     match error.kind() {
         ErrorKind::Unauthenticated => {
             let text = format!("agent `{}` did not accept the hub's credential", agent.name);

@@ -3,6 +3,7 @@
 mod agents;
 mod callers;
 mod capability;
+mod cards;
 mod crash;
 mod cutter;
 mod delivery;
