@@ -8,8 +8,10 @@ use crate::error::Error;
 /// Tells whether the way to the peer broke, rather than that the peer said something.
 pub(super) fn is_break(error: &Error) -> bool {
     match error {
-        Error::Net(NetError::Timeout { clock: Clock::Whole, .. }) => false,
-        Error::Net(_) | Error::Cut { .. } => true,
+        Error::Net(source) | Error::BrokenOff { source, .. } => {
+            !matches!(source, NetError::Timeout { clock: Clock::Whole, .. })
+        }
+        Error::Cut { .. } => true,
         // So says a server that stops, where streams have no other way to say it.
         Error::Peer(error) => error.kind() == ErrorKind::Unavailable,
         _ => false,

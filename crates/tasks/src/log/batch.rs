@@ -130,7 +130,8 @@ impl Batch {
         if let StreamResponse::StatusUpdate(update) = response {
             let next = update.status.state;
             // A word about why it has not begun is no change.
-            if (self.to, next) != (TaskState::Submitted, TaskState::Submitted) {
+            let is_word = self.to == TaskState::Submitted && update.status.message.is_some();
+            if !is_word || next != TaskState::Submitted {
                 self.to = self.to.advance(next)?.to();
             }
             self.updated = update.status.timestamp.or(self.updated);
