@@ -251,9 +251,11 @@ fn net(settings: &Settings) -> Result<NetClient, Failure> {
 /// Returns the hub in whose directory an agent is meant by its name: one that is no file, and
 /// says less than an address does.
 fn directory(agent: &str) -> Option<hub::Known> {
-    let is_name = !agent.is_empty()
+    // A capability is written like a name, behind a sign that no name has.
+    let name = agent.strip_prefix('~').unwrap_or(agent);
+    let is_name = !name.is_empty()
         && agent != "localhost"
-        && agent.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
     if !is_name || std::path::Path::new(agent).exists() {
         return None;
     }

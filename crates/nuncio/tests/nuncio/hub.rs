@@ -350,6 +350,8 @@ fn the_hub_carries_calls_to_an_agent_by_its_name() {
     assert!(sent.contains("State: COMPLETED\nText: hello\n"), "{sent}");
     let card = owner.did(&["card", "get", "echo", "-o", "json"]);
     assert!(card.contains("/agents/echo"), "{card}");
+    let by_skill = owner.did(&["send", "-a", "~echo", "anybody"]);
+    assert!(by_skill.contains("Text: anybody\n"), "{by_skill}");
     let unknown = owner.run(&["send", "-a", "nobody", "hello"]);
     assert_ne!(unknown.code, 0);
 }
