@@ -245,6 +245,12 @@ pub struct CallContext {
     pub task_alias: Option<String>,
     /// The task because of which this call is made, if it sends a message (MD-39).
     pub parent: Option<TaskId>,
+    /// Somebody for whom the caller acts: what either may do is allowed. Only those within the
+    /// process say so, never the wire.
+    pub on_behalf_of: Option<Caller>,
+    /// The identifier of the task that a message to no task begins. Only those within the process
+    /// say so, never the wire.
+    pub new_task: Option<TaskId>,
 }
 
 impl CallContext {
@@ -264,6 +270,8 @@ impl CallContext {
             last_event: None,
             task_alias: None,
             parent: None,
+            on_behalf_of: None,
+            new_task: None,
         }
     }
 }

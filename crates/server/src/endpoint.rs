@@ -20,7 +20,7 @@ use hyper::body::Body as HttpBody;
 use nuncio_protocol::{
     error::{Error, ErrorKind},
     operation::Request as A2aRequest,
-    service::{A2aService, Answered, CallContext, Outcome},
+    service::{A2aService, Answered, CallContext, Events, Outcome},
     version::Version,
 };
 use tower_service::Service;
@@ -127,6 +127,28 @@ impl Endpoint {
         match self.inner.call(ctx, request, None, sender).await? {
             (Outcome::Answer(answer), _) => Ok(answer),
             (Outcome::Events(_), _) => Err(streams()),
+        }
+    }
+
+    /// Opens a stream that somebody else has read, by the same rules as [`call`](Self::call): for
+    /// those who read events in this process. It counts among the caller's streams while it
+    /// lives, and ends with their credential and with the drain.
+    pub async fn follow(
+        &self,
+        head: &Parts,
+        ctx: CallContext,
+        request: A2aRequest,
+    ) -> Result<Events, Error> {
+        let no_stream =
+            || Error::new(ErrorKind::UnsupportedOperation, "this is a place for streams alone");
+        if !request.operation().is_streaming() {
+            return Err(no_stream());
+        }
+        // Nobody reads it from the connection: it is no reason to close that.
+        let sender = Sender::of(&head.extensions).without_peer();
+        match self.inner.call(ctx, request, None, sender).await? {
+            (Outcome::Events(events), Some(place)) => Ok(place.follow(events).into_events()),
+            _ => Err(no_stream()),
         }
     }
 }

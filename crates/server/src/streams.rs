@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, stream};
 use nuncio_auth::Identity;
 use nuncio_net::listen::{Drain, Peer};
 use nuncio_protocol::{
@@ -157,6 +157,11 @@ fn credential_ended() -> Error {
     Error::new(ErrorKind::Unauthenticated, text)
 }
 
+fn draining() -> Error {
+    let text = "the server stops, and the task goes on; subscribe again in a moment";
+    Error::new(ErrorKind::Unavailable, text).with_retry_after(Duration::from_secs(1))
+}
+
 fn too_many(text: &str) -> Error {
     Error::new(ErrorKind::RateLimited, text).with_retry_after(Duration::from_secs(1))
 }
@@ -262,6 +267,22 @@ impl Following {
         }
         self.touch();
         next
+    }
+
+    /// Returns the events alone. The drain is an error there: whoever reads on comes back later.
+    pub(crate) fn into_events(self) -> Events {
+        Box::pin(stream::unfold(self, |mut following| async move {
+            loop {
+                let event = match following.next().await {
+                    Next::Event(event) => Ok(event),
+                    Next::Silence => continue,
+                    Next::Error(error) => Err(error),
+                    Next::Draining => Err(draining()),
+                    Next::End => return None,
+                };
+                return Some((event, following));
+            }
+        }))
     }
 
     fn touch(&self) {

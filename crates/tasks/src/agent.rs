@@ -303,6 +303,12 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for Failure {
 pub trait Agents: Send + Sync + 'static {
     /// Returns the agent that works at a place, if there is one.
     fn find(&self, place: &Place) -> Option<Employed>;
+
+    /// Waits until everybody has come who will. Before, nothing is taken over that another
+    /// process has left: its agent may be still to come.
+    fn complete(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// An [`Agent`] whose type is forgotten. Cheap to clone.
@@ -313,6 +319,11 @@ impl Employed {
     /// Forgets the type of an agent.
     pub fn new(agent: impl Agent) -> Self {
         Self(Arc::new(agent))
+    }
+
+    /// Runs one turn; see [`Agent::run`].
+    pub async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
+        self.0.run_boxed(turn, output).await
     }
 }
 

@@ -106,8 +106,10 @@ pub struct Settings {
     pub lease: Duration,
     /// When tasks of agents that nobody serves are failed.
     pub orphaned_after: Duration,
-    /// How often work may be lost to crashes before it is given up.
+    /// How often work that begins anew may be lost to crashes before it is given up.
     pub attempts: u32,
+    /// The same for work that goes on where it stood.
+    pub resumptions: u32,
     /// What is kept for how long.
     pub retention: Retention,
 }
@@ -124,6 +126,7 @@ impl Default for Settings {
             lease: store::LEASE,
             orphaned_after: Duration::from_secs(60),
             attempts: 3,
+            resumptions: 1_000,
             retention: Retention::default(),
         }
     }
@@ -214,7 +217,14 @@ impl Builder {
 
     /// Starts the engine, and takes over what other processes have left.
     pub fn start(self) -> Tasks {
+        self.start_with(|_| ())
+    }
+
+    /// The same, for agents that need the engine themselves: they are given it before any of them
+    /// has anything to do.
+    pub fn start_with(self, give: impl FnOnce(&Tasks)) -> Tasks {
         let tasks = Tasks(Arc::new(self.engine));
+        give(&tasks);
         keeper::start(&tasks.0);
         tasks.0.start_sender();
         tasks
@@ -253,6 +263,11 @@ impl Tasks {
     /// Returns how often agents said what they may not.
     pub fn refusals(&self) -> RefusalCounts {
         self.0.refusals.counts()
+    }
+
+    /// Tells whether it was told to stop: nothing new begins any more.
+    pub fn is_stopping(&self) -> bool {
+        self.0.stop.is_cancelled()
     }
 
     /// Stops: running work gets `grace` to end, then its leases are given back, so that another

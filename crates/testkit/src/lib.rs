@@ -19,6 +19,9 @@ pub mod disk;
 
 pub mod webhook;
 
+pub mod llm;
+pub mod mcp;
+
 pub mod wire;
 
 pub mod journal;

@@ -366,6 +366,11 @@ impl<'a> Sender<'a> {
         }
     }
 
+    /// Forgets the connection.
+    pub(crate) const fn without_peer(self) -> Self {
+        Self { peer: None, ..self }
+    }
+
     fn identity(&self) -> Result<&'a Identity, Error> {
         // The endpoint leaves it with every request. If it were missing, nothing is permitted.
         self.identity.ok_or_else(|| Error::new(ErrorKind::Internal, "nobody has sent the request"))

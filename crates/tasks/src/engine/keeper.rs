@@ -119,6 +119,9 @@ impl Engine {
 
     /// Takes tasks that need an owner.
     async fn take_over(self: Arc<Self>) -> Result<(), store::Error> {
+        if let Some(others) = &self.others {
+            others.complete().await;
+        }
         loop {
             let claim = Claim {
                 lease: self.lease(),
@@ -166,10 +169,14 @@ impl Engine {
         if is_cancelled && !conduct.hears_cancels {
             return self.give_up(&head, TaskState::Canceled, "").await;
         }
+        let attempts = match conduct.interrupted {
+            Interrupted::Resume => self.settings.resumptions,
+            Interrupted::Retry | Interrupted::Fail => self.settings.attempts,
+        };
         let cause = match (reason, conduct.interrupted) {
             _ if is_cancelled => Cause::Cancel,
             (Reason::Woken, _) => Cause::WakeUp,
-            (Reason::Abandoned { times }, _) if times > self.settings.attempts => {
+            (Reason::Abandoned { times }, _) if times > attempts => {
                 let text = format!("INTERRUPTED: the process has died {times} times at this work");
                 return self.give_up(&head, TaskState::Failed, &text).await;
             }

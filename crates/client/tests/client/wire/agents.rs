@@ -186,15 +186,16 @@ async fn calls_go_to_the_best_peer_and_later_ones_to_the_owner_of_the_task() {
     let get = |id: &TaskId| {
         Request::GetTask(GetTaskRequest { tenant: None, id: id.clone(), history_length: None })
     };
-    let Answered::Task(found) = router.about(nobody(), get(&task.id)).await.unwrap() else {
+    let Answered::Task(found) = Box::pin(router.about(nobody(), get(&task.id))).await.unwrap()
+    else {
         panic!("a task")
     };
     assert_eq!(found.value().unwrap().id, task.id);
     let cancel = CancelTaskRequest { tenant: None, id: task.id.clone(), metadata: None };
-    let error = router.about(nobody(), Request::CancelTask(cancel)).await.unwrap_err();
+    let error = Box::pin(router.about(nobody(), Request::CancelTask(cancel))).await.unwrap_err();
     assert_eq!(error.peer().unwrap().kind(), ErrorKind::TaskNotCancelable);
     let stranger = TaskId::parse("nobody-has-this").unwrap();
-    let error = router.about(nobody(), get(&stranger)).await.unwrap_err();
+    let error = Box::pin(router.about(nobody(), get(&stranger))).await.unwrap_err();
     assert_eq!(error.peer().unwrap().kind(), ErrorKind::TaskNotFound);
 }
 

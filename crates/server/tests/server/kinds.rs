@@ -1,0 +1,9 @@
+//! Ready-made agents, each against a real server or program.
+
+mod delegate;
+mod desk;
+mod http;
+mod llm;
+mod llm_errors;
+#[cfg(feature = "mcp")]
+mod mcp;
