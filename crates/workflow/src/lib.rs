@@ -21,11 +21,11 @@
 //! ```
 //!
 //! The modules stand in reading order: the text ([`document`], [`problem`]), what it says
-//! ([`graph`], [`template`], [`condition`]), whether that can work ([`validate`]), and a run of it
-//! ([`plan`]).
+//! ([`graph`], [`template`], [`condition`]), whether that can work ([`validate`]), a run of it
+//! ([`plan`]), and what carries that out ([`runner`]).
 //!
-//! Everything here is pure: nothing is called, read from a disk or waited for. Whoever executes a
-//! run asks its [`plan`] what is to be done, does it, and tells what happened.
+//! Everything up to the plan is pure: nothing is called, read from a disk or waited for. The runner
+//! asks the plan what is to be done, does it, and tells what happened.
 
 pub mod document;
 mod nearest;
@@ -39,3 +39,5 @@ pub mod schema;
 pub mod validate;
 
 pub mod plan;
+
+pub mod runner;

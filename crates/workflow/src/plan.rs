@@ -54,6 +54,7 @@ use std::{
 
 use nuncio_protocol::{message::Part, state::TaskState, task::Artifact};
 
+pub(crate) use self::gather::prompt;
 pub use self::{
     event::{Call, Cause, Event, Question},
     run::Ending,

@@ -63,7 +63,8 @@ pub(super) fn message(plan: &Plan, call: &Call) -> Result<Vec<Part>, template::E
     Ok(parts)
 }
 
-fn prompt(kind: &Kind) -> Option<&Prompt> {
+/// Returns what a node of this kind is told, if the file says so.
+pub(crate) fn prompt(kind: &Kind) -> Option<&Prompt> {
     match kind {
         Kind::Agent(agent) => agent.prompt.as_ref(),
         Kind::External(external) => external.prompt.as_ref(),

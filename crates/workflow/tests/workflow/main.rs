@@ -1,4 +1,5 @@
-//! Workflows from outside: the examples, and the corpus of the fuzz targets.
+//! Workflows from outside: the examples, the corpus of the fuzz targets, and runs.
 
 mod corpus;
 mod examples;
+mod runner;

@@ -1,0 +1,342 @@
+//! Accompanies one call: from giving the work away to what came of it.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use nuncio_protocol::{
+    error::{Error, ErrorKind},
+    ids::{ArtifactId, MessageId},
+    message::{Content, Message, Part},
+    operation::{CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest},
+    service::Events,
+    state::TaskState,
+    task::{Artifact, StreamResponse, Task},
+};
+use nuncio_tasks::{
+    engine::{Call as TaskCall, Tasks},
+    log::Seq,
+    scope::Scope,
+    store::Limit,
+};
+use tokio::{
+    sync::{Semaphore, mpsc},
+    time::{Instant, sleep, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{RunId, Settings, Site, Work};
+use crate::plan::{Call, Question};
+
+/// How long to wait before a store that was not available is asked again.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// How much of a log is read at once.
+const PAGE: Limit = Limit { entries: 1_000, bytes: 4 << 20 };
+
+/// How long we wait for something that has no limit.
+const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// What is heard of a call.
+#[derive(Debug)]
+pub(super) enum News {
+    /// It asks for something.
+    Asked(Question, Option<Message>),
+    /// It has got its answer, from whomever.
+    Resumed,
+    /// It has ended.
+    Ended(Ended),
+    /// It was told what a message to the run said, or could not be.
+    Told(MessageId, Result<(), String>),
+}
+
+/// How a call has ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    Finished(Vec<Artifact>),
+    Failed { reason: String, is_final: bool },
+    Canceled(String),
+}
+
+/// One call under way.
+pub(super) struct Errand {
+    pub(super) site: Arc<dyn Site>,
+    pub(super) run: RunId,
+    pub(super) call: Call,
+    pub(super) work: Work,
+    pub(super) settings: Settings,
+    pub(super) room: Arc<Semaphore>,
+    /// When it must have ended, and how long that is.
+    pub(super) timeout: Option<(Instant, Duration)>,
+    pub(super) stop: CancellationToken,
+    pub(super) tell: mpsc::UnboundedSender<(Call, News)>,
+    /// Whether the work may have been given away before.
+    pub(super) is_resumed: bool,
+}
+
+/// What was last asked.
+#[derive(Default)]
+struct Asking {
+    /// Whether it asks, and by which message.
+    is_open: bool,
+    message: Option<MessageId>,
+    times: u32,
+}
+
+impl Errand {
+    /// Runs until the call has ended, and tells what is heard of it.
+    pub(super) async fn run(self) {
+        let tasks = self.site.tasks();
+        let ended = match self.accompany(&tasks).await {
+            Ok(ended) => ended,
+            // Not the work has failed, but we are about to stop: whoever goes on finds it.
+            Err(_) if tasks.is_stopping() => std::future::pending().await,
+            Err(error) => failed(&error),
+        };
+        self.say(News::Ended(ended));
+    }
+
+    fn say(&self, news: News) {
+        // Nobody hears it when the run is left to another process.
+        self.tell.send((self.call.clone(), news)).ok();
+    }
+
+    async fn accompany(&self, tasks: &Tasks) -> Result<Ended, Error> {
+        let is_given = self.is_resumed && self.find(tasks).await?.is_some();
+        let mut events = None;
+        if !is_given {
+            let _room = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => {
+                    return Ok(Ended::Canceled("it had not begun".to_owned()));
+                }
+                () = self.too_late() => return Ok(self.took_too_long()),
+                room = self.room.acquire() => room,
+            };
+            events = Some(self.site.give(&self.run, self.work.clone()).await?);
+            return self.follow(tasks, events).await;
+        }
+        let _room = self.room.acquire().await;
+        self.follow(tasks, events.take()).await
+    }
+
+    async fn find(&self, tasks: &Tasks) -> Result<Option<TaskCall>, Error> {
+        let scope = Scope::tenant(self.run.place.tenant.clone());
+        match tasks.find(&scope, &self.work.task).await {
+            Ok(head) => Ok(Some(TaskCall::new(head.place))),
+            Err(error) if error.kind() == ErrorKind::TaskNotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn too_late(&self) {
+        let at = self.timeout.map_or_else(|| Instant::now() + NEVER, |(at, _)| at);
+        sleep_until(at).await;
+    }
+
+    fn took_too_long(&self) -> Ended {
+        let limit = self.timeout.map(|(_, limit)| limit).unwrap_or_default();
+        Ended::Failed { reason: format!("it took longer than {limit:?}"), is_final: false }
+    }
+
+    /// Follows the task until it ends, is to end, or has taken too long.
+    async fn follow(&self, tasks: &Tasks, events: Option<Events>) -> Result<Ended, Error> {
+        tokio::select! {
+            biased;
+            ended = self.listen(tasks, events) => return ended,
+            () = self.too_late() => {
+                self.cancel(tasks).await;
+                return Ok(self.took_too_long());
+            }
+            () = self.stop.cancelled() => {}
+        }
+        self.cancel(tasks).await;
+        tokio::select! {
+            ended = self.listen(tasks, None) => ended,
+            () = sleep(self.settings.cancel) => {
+                Ok(Ended::Canceled("it was told to end, and did not in time".to_owned()))
+            }
+        }
+    }
+
+    /// Asks for the end of the task. One that has ended, or cannot, is left alone.
+    async fn cancel(&self, tasks: &Tasks) {
+        if let Ok(Some(call)) = self.find(tasks).await {
+            let request =
+                CancelTaskRequest { tenant: None, id: self.work.task.clone(), metadata: None };
+            if let Err(error) = tasks.cancel(&call, request).await {
+                tracing::debug!(task = %self.work.task, %error, "a call could not be canceled");
+            }
+        }
+    }
+
+    /// Listens to the task until it ends.
+    async fn listen(&self, tasks: &Tasks, mut events: Option<Events>) -> Result<Ended, Error> {
+        let mut asking = Asking::default();
+        loop {
+            if let Some(mut events) = events.take() {
+                while let Some(event) = events.next().await {
+                    let Ok(event) = event else { break };
+                    let Ok(response) = event.response.value() else { continue };
+                    if let StreamResponse::Message(message) = response {
+                        return Ok(Ended::Finished(vec![said(message)]));
+                    }
+                    if response.state().is_some_and(TaskState::is_terminal) {
+                        break;
+                    }
+                    if let Some(ended) = self.notice(response, &mut asking) {
+                        self.cancel(tasks).await;
+                        return Ok(ended);
+                    }
+                }
+            }
+            // Whatever has ended the stream: the task says where it stands.
+            match self.look(tasks).await {
+                Ok((task, call)) if task.status.state.is_terminal() => {
+                    let task = whole(tasks, &Scope::from(&call.place), task).await?;
+                    return Ok(ended(task));
+                }
+                Ok((task, call)) => {
+                    if let Some(ended) = self.notice(&StreamResponse::Task(task), &mut asking) {
+                        self.cancel(tasks).await;
+                        return Ok(ended);
+                    }
+                    let request =
+                        SubscribeToTaskRequest { tenant: None, id: self.work.task.clone() };
+                    // One that has ended meanwhile is looked at once more.
+                    events = tasks.subscribe(&call, request).await.ok();
+                }
+                Err(error) if error.kind() == ErrorKind::Unavailable => sleep(PAUSE).await,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn look(&self, tasks: &Tasks) -> Result<(Task, TaskCall), Error> {
+        let call = self.find(tasks).await?;
+        let call = call.ok_or_else(|| Error::task_not_found(&self.work.task))?;
+        let id = self.work.task.clone();
+        let request = GetTaskRequest { tenant: None, id, history_length: Some(0) };
+        let task = tasks.get(&call, request).await?.into_value();
+        let task = task.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+        Ok((task, call))
+    }
+
+    /// Tells when the task begins or ceases to ask. Returns an end if it asks without one.
+    fn notice(&self, response: &StreamResponse, asking: &mut Asking) -> Option<Ended> {
+        let status = match response {
+            StreamResponse::Task(task) => &task.status,
+            StreamResponse::StatusUpdate(update) => &update.status,
+            StreamResponse::Message(_) | StreamResponse::ArtifactUpdate(_) => return None,
+        };
+        let question = match status.state {
+            TaskState::InputRequired => Some(Question::Input),
+            TaskState::AuthRequired => Some(Question::Credential),
+            _ => None,
+        };
+        let Some(question) = question else {
+            if std::mem::take(&mut asking.is_open) {
+                self.say(News::Resumed);
+            }
+            return None;
+        };
+        let name = status.message.as_ref().map(|message| message.message_id.clone());
+        if asking.is_open && asking.message == name {
+            return None;
+        }
+        asking.message = name;
+        if std::mem::replace(&mut asking.is_open, true) {
+            self.say(News::Resumed);
+        }
+        asking.times += 1;
+        if asking.times > self.settings.questions {
+            let most = self.settings.questions;
+            let reason = format!("it asked more than {most} times");
+            return Some(Ended::Failed { reason, is_final: true });
+        }
+        self.say(News::Asked(question, status.message.as_deref().cloned()));
+        None
+    }
+}
+
+/// Returns a task whose texts are whole. What an agent streams comes in pieces, each of which is
+/// a part of its own to A2A; to those who come after, it is one text.
+async fn whole(tasks: &Tasks, scope: &Scope, mut task: Task) -> Result<Task, Error> {
+    let is_plain = |part: &Part| part.as_text().is_some() && part.metadata.is_none();
+    let in_pieces =
+        |artifact: &Artifact| artifact.parts.windows(2).any(|pair| pair.iter().all(is_plain));
+    if !task.artifacts.iter().any(in_pieces) {
+        return Ok(task);
+    }
+    let mut streamed: HashMap<ArtifactId, Vec<Part>> = HashMap::new();
+    let mut after = Seq::START;
+    loop {
+        let page = tasks.log(scope, &task.id, after, PAGE).await?;
+        let Some(last) = page.entries.last() else { break };
+        after = last.seq;
+        for logged in &page.entries {
+            let Ok(StreamResponse::ArtifactUpdate(update)) = logged.record.event.value() else {
+                continue;
+            };
+            let Artifact { artifact_id, parts, .. } = &update.artifact;
+            let so_far = streamed.entry(artifact_id.clone()).or_default();
+            if !update.append {
+                so_far.clear();
+            }
+            let mut parts = parts.iter();
+            if let (true, Some(last)) = (update.append, so_far.last_mut())
+                && let Some(next) = parts.as_slice().first()
+                && is_plain(last)
+                && is_plain(next)
+                && (next.media_type == last.media_type || next.media_type.is_empty())
+                && let (Content::Text(text), Content::Text(more)) =
+                    (&mut last.content, &next.content)
+            {
+                text.push_str(more);
+                parts.next();
+            }
+            so_far.extend(parts.cloned());
+        }
+    }
+    for artifact in &mut task.artifacts {
+        if let Some(parts) = streamed.remove(&artifact.artifact_id) {
+            artifact.parts = parts;
+        }
+    }
+    Ok(task)
+}
+
+/// Returns what came of a task that has ended.
+fn ended(task: Task) -> Ended {
+    let Task { status, artifacts, .. } = task;
+    let word = status.message.as_ref().map(|message| message.text()).unwrap_or_default();
+    let reason =
+        || if word.is_empty() { status.state.as_str().to_lowercase() } else { word.clone() };
+    match status.state {
+        TaskState::Completed if artifacts.is_empty() => {
+            Ended::Finished(status.message.iter().map(|message| said(message)).collect())
+        }
+        TaskState::Completed => Ended::Finished(artifacts),
+        TaskState::Canceled => Ended::Canceled(reason()),
+        state => Ended::Failed { reason: reason(), is_final: state == TaskState::Rejected },
+    }
+}
+
+fn said(message: &Message) -> Artifact {
+    // A name of a message is short enough, and never empty.
+    let id = ArtifactId::parse(message.message_id.as_str());
+    Artifact::new(id.unwrap_or_else(|_| ArtifactId::generate()), message.parts.clone())
+}
+
+/// What was refused for good is not tried again.
+fn failed(error: &Error) -> Ended {
+    let is_final = matches!(
+        error.kind(),
+        ErrorKind::InvalidParams
+            | ErrorKind::InvalidRequest
+            | ErrorKind::PermissionDenied
+            | ErrorKind::Unauthenticated
+            | ErrorKind::UnsupportedOperation
+            | ErrorKind::ContentTypeNotSupported
+    );
+    Ended::Failed { reason: error.message().to_owned(), is_final }
+}

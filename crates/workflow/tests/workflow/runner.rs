@@ -1,0 +1,6 @@
+//! Runs on a real engine, with agents that do what tests need.
+
+mod asking;
+mod faults;
+mod graphs;
+mod site;
