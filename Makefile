@@ -10,22 +10,30 @@ DOCUMENTED := --lib --bins --example codec
 ALONE := $(CARGO) clippy -p nuncio-net
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast services check audit bench fuzz generate
+.PHONY: help run web test test-fast services check audit bench fuzz generate
+
+WEB := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -type f -print 2>/dev/null)
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: ## build, and start the hub on this machine
-	@$(CARGO) run --quiet -p nuncio -- up
+run: web ## build, and start the hub on this machine, with agents to try it with
+	@$(CARGO) run --quiet -p nuncio -- up --demo
 
-test: services check ## every check and every test; installs what it needs
+web: web/dist/index.html ## build the canvas, which becomes a part of the program
+
+web/dist/index.html: $(WEB)
+	web/build
+
+test: services web check ## every check and every test; installs what it needs
 	$(CARGO) test --workspace --all-features
 	interop/run
+	web/run
 
 test-fast: ## the unit and property tests of protocol and engine, in seconds
 	$(CARGO) test -p nuncio-protocol -p nuncio-auth -p nuncio-tasks --lib --tests
 
-services: ## install the Postgres and Redis that tests start for themselves
+services: ## install the Postgres, Redis and browser that tests start for themselves
 	scripts/services
 
 check: ## format, lints, documentation, each feature alone

@@ -16,7 +16,9 @@ mod register;
 mod rules;
 mod search;
 mod tell;
+mod triggers;
 mod uses;
+mod workflows;
 
 use std::sync::Arc;
 
@@ -40,6 +42,7 @@ pub use self::{
     register::{NewAgent, Registered, Registrar, Registration},
     rules::{CONFIGURED, MAX_RULES},
     search::{MAX_PAGE, Page, Query},
+    workflows::{MAX_VERSIONS, MAX_WORKFLOWS},
 };
 use self::{change::Change, health::Beats, uses::Uses};
 use crate::{

@@ -104,6 +104,14 @@ pub enum Error {
         /// How many.
         limit: usize,
     },
+    /// Somebody else has saved a workflow meanwhile.
+    #[error("version {found} is the newest, not {expected}; look at it and save again")]
+    VersionChanged {
+        /// The version that was seen.
+        expected: u32,
+        /// The version that there is.
+        found: u32,
+    },
     /// The agent is known, and nobody knows where it is.
     #[error("the agent has no address")]
     NoAddress,
@@ -130,6 +138,7 @@ impl Error {
             Self::LookAlike { .. } => "LOOK_ALIKE",
             Self::IdTaken { .. } => "ID_TAKEN",
             Self::HasChildren { .. } => "HAS_CHILDREN",
+            Self::VersionChanged { .. } => "VERSION_CHANGED",
             Self::Invalid { .. } => "INVALID",
             Self::Name(_) => "INVALID_NAME",
             Self::Card(_) => "INVALID_CARD",

@@ -8,6 +8,7 @@
 //! [`Gateway`] judges a call and hands it to the engine; `forward` is the engine's agent that
 //! speaks for the one elsewhere; `lines` knows how each is reached.
 
+mod alone;
 mod answer;
 pub(crate) mod capability;
 pub(crate) mod card;
@@ -19,6 +20,7 @@ mod observe;
 pub(crate) mod pull;
 pub(crate) mod queue;
 pub(crate) mod route;
+pub(crate) mod runs;
 pub(crate) mod trace;
 mod translate;
 pub(crate) mod tree;
@@ -28,6 +30,7 @@ mod way;
 use std::{
     collections::HashMap,
     fmt,
+    pin::Pin,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -63,6 +66,7 @@ use nuncio_tasks::{
     scope::{Name, Place, caller_name},
     store::Store,
 };
+use nuncio_workflow::runner::{Note as RunNote, Runner, Site, job::Toolbox};
 use tokio::{
     sync::{broadcast, watch},
     task::JoinSet,
@@ -70,7 +74,6 @@ use tokio::{
 };
 
 pub(crate) use self::answer::Word;
-pub use self::queue::Queueing;
 use self::{
     card::Front,
     forward::{Forwarder, Patience},
@@ -78,8 +81,10 @@ use self::{
     note::{Note, Wishes},
     pull::{Desk, Desks},
     route::{Candidate, Ranking},
+    runs::Runs,
     turnstile::Turnstiles,
 };
+pub use self::{queue::Queueing, runs::caller_of};
 use crate::{
     Directory, Metrics,
     agent::{Agent, Match},
@@ -115,6 +120,11 @@ pub struct Settings {
     pub queueing: Queueing,
     /// How many calls may be made because of one another (R27).
     pub depth: usize,
+    /// How much runs of workflows may do.
+    pub runs: nuncio_workflow::runner::Settings,
+    /// Whether agents that the hub runs itself are still to come ([`Gateway::host`]). Work that
+    /// an earlier hub has left waits for them.
+    pub awaits_hosted: bool,
     /// How agents are called.
     pub options: Options,
 }
@@ -135,6 +145,8 @@ impl Settings {
             silence: Duration::from_secs(300),
             queueing: Queueing::default(),
             depth: 16,
+            runs: nuncio_workflow::runner::Settings::default(),
+            awaits_hosted: false,
             options: {
                 let mut options = Options::default();
                 // How long our caller waits is for the engine to say; the agent may take longer.
@@ -169,6 +181,7 @@ struct Inner {
     tasks: Tasks,
     lines: Arc<Lines>,
     hosted: Arc<Hosted>,
+    runs: Arc<Runs>,
     turnstiles: Arc<Turnstiles>,
     desks: Arc<Desks>,
     metrics: Metrics,
@@ -192,19 +205,39 @@ struct Following {
 struct Roster {
     lines: Arc<Lines>,
     hosted: Arc<Hosted>,
+    runs: Arc<Runs>,
+    runner: Employed,
     forwarder: Employed,
 }
 
 /// The agents that the hub runs itself.
-type Hosted = ArcSwap<HashMap<AgentId, Employed>>;
+#[derive(Default)]
+struct Hosted {
+    agents: ArcSwap<HashMap<AgentId, Employed>>,
+    /// Whether they have been told.
+    is_told: watch::Sender<bool>,
+}
 
 impl Agents for Roster {
     fn find(&self, place: &Place) -> Option<Employed> {
+        if let Some(node) = runs::sort_of(place) {
+            return self.runs.node(node);
+        }
         let organisation = Organisation::parse(place.tenant.as_str()).ok()?;
         let id = AgentId::parse(place.agent.as_str()).ok()?;
         self.lines.agent(&organisation, &id)?;
-        let hosted = self.hosted.load().get(&id).cloned();
+        if self.lines.is_workflow(&id) {
+            return Some(self.runner.clone());
+        }
+        let hosted = self.hosted.agents.load().get(&id).cloned();
         Some(hosted.unwrap_or_else(|| self.forwarder.clone()))
+    }
+
+    fn complete(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async {
+            // The sender is as old as we are.
+            let _ = self.hosted.is_told.subscribe().wait_for(|is_told| *is_told).await;
+        })
     }
 }
 
@@ -239,20 +272,44 @@ impl Gateway {
             metrics: metrics.clone(),
         });
         let hosted = Arc::new(Hosted::default());
-        let roster = Roster { lines: Arc::clone(&lines), hosted: Arc::clone(&hosted), forwarder };
-        let tasks = engine(Tasks::builder(store).agents(Arc::new(roster))).start();
-        Self(Arc::new(Inner {
+        hosted.is_told.send_replace(!settings.awaits_hosted);
+        let runs = Arc::new(Runs::new(directory.clone()));
+        let runner = Runner::new(Arc::clone(&runs) as Arc<dyn Site>, settings.runs);
+        let roster = Roster {
+            lines: Arc::clone(&lines),
+            hosted: Arc::clone(&hosted),
+            runs: Arc::clone(&runs),
+            runner: Employed::new(runner),
+            forwarder,
+        };
+        let tasks = engine(Tasks::builder(store).agents(Arc::new(roster)));
+        let tasks = tasks.start_with(|tasks| runs.set_tasks(tasks));
+        let gateway = Self(Arc::new(Inner {
             directory,
             tasks,
             lines,
             hosted,
+            runs,
             turnstiles,
             desks,
             metrics,
             settings,
             front: OnceLock::new(),
             _listening: listening,
-        }))
+        }));
+        gateway.0.runs.set_gateway(&gateway);
+        gateway
+    }
+
+    /// Carries out the jobs of nodes with this, in place of what it had so far.
+    #[expect(clippy::needless_pass_by_value, reason = "it is given away")]
+    pub fn equip(&self, toolbox: Arc<dyn Toolbox>) {
+        self.0.runs.equip(&toolbox);
+    }
+
+    /// Lets go of what the jobs of nodes are carried out with.
+    pub fn put_down(&self) {
+        self.0.runs.put_down();
     }
 
     /// Shows agents to their callers like this.
@@ -268,13 +325,14 @@ impl Gateway {
 
     /// Returns the gateway as callers meet it: it finds whom to call, and what they do is written
     /// down.
-    pub(crate) fn service(&self) -> Arc<dyn A2aService> {
+    pub fn service(&self) -> Arc<dyn A2aService> {
         Arc::new(capability::Routed::new(self.clone()))
     }
 
     /// Runs these agents itself, in place of those it has run so far.
     pub fn host(&self, agents: impl IntoIterator<Item = (AgentId, Employed)>) {
-        self.0.hosted.store(Arc::new(agents.into_iter().collect()));
+        self.0.hosted.agents.store(Arc::new(agents.into_iter().collect()));
+        self.0.hosted.is_told.send_replace(true);
     }
 
     /// Proves to these agents that it is the hub who calls, in place of what was given so far.
@@ -351,14 +409,37 @@ impl Inner {
                 return Err(Error::new(ErrorKind::Unauthenticated, text));
             }
         };
+        let behalf_id = match &ctx.on_behalf_of {
+            Some(Caller::Agent(id)) => AgentId::parse(id).ok(),
+            _ => None,
+        };
+        let behalf = match (&ctx.on_behalf_of, &behalf_id) {
+            (Some(Caller::User(name)), _) => {
+                Some(Asker::User { name, organisation: &organisation })
+            }
+            (Some(Caller::Anonymous), _) if self.settings.is_open => {
+                Some(Asker::Administrator { organisation: &organisation })
+            }
+            (_, Some(id)) => Some(Asker::Agent { id, organisation: &organisation }),
+            _ => None,
+        };
+        let decide = |question: Question<'_>| {
+            let decision = state.decider().decide(&**state, &question);
+            match behalf.filter(|_| !decision.is_allowed()) {
+                Some(caller) => {
+                    let other = state.decider().decide(&**state, &Question { caller, ..question });
+                    if other.is_allowed() { other } else { decision }
+                }
+                None => decision,
+            }
+        };
         for skill in skills {
             let question =
                 Question { operation, skill: skill.as_deref(), ..Question::new(asker, &agent.id) };
-            let decision = state.decider().decide(&**state, &question);
+            let decision = decide(question);
             if !decision.is_allowed() {
                 // Who may not even know of the agent is told that there is none.
-                let may_see =
-                    state.decider().decide(&**state, &Question::new(asker, &agent.id)).is_allowed();
+                let may_see = decide(Question::new(asker, &agent.id)).is_allowed();
                 return Err(if may_see {
                     Error::new(ErrorKind::PermissionDenied, decision.to_string())
                 } else {
@@ -415,6 +496,7 @@ impl Inner {
         &self,
         agent: &Agent,
         place: &Place,
+        ctx: &CallContext,
         (operation, request): (Operation, &SendMessageRequest),
     ) -> Result<Option<Bytes>, Error> {
         let SendMessageRequest { message, configuration, metadata, .. } = request;
@@ -439,6 +521,7 @@ impl Inner {
         let note = Note {
             context: Note::read(known.as_ref()).context,
             wishes: Wishes::new(message, &asked, streams),
+            behalf: ctx.on_behalf_of.as_ref().map(runs::name_of),
             ..Note::default()
         };
         Ok((note != Note::default()).then(|| note.write()))
@@ -480,7 +563,12 @@ impl Inner {
             (one, other) => vec![one.or(other)],
         };
         let (agent, mut call) = self.judge(ctx, Some(operation), &skills)?;
-        call.note = self.first_note(&agent, &call.place, (operation, request)).await?;
+        call.new_task.clone_from(&ctx.new_task);
+        call.note = if self.lines.is_workflow(&agent.id) {
+            Some(runs::first_note(ctx, RunNote::default()))
+        } else {
+            self.first_note(&agent, &call.place, ctx, (operation, request)).await?
+        };
         let called = |id: &str| self.called(id);
         let limit = (self.settings.depth, called);
         call.parent = tree::parent(&self.tasks, ctx, &call.place, limit).await?;

@@ -12,10 +12,13 @@ mod following;
 mod front;
 mod home;
 mod login;
+pub mod mcp;
 mod operations;
+mod own;
 mod problem;
 mod query;
 mod sse;
+mod ui;
 mod view;
 mod who;
 
@@ -41,19 +44,32 @@ pub fn router(hub: Hub) -> Router {
         .route("/.well-known/jwks.json", get(operations::jwks))
         .route("/.well-known/ai-catalog.json", get(catalog::catalog))
         .nest("/api/v1", api::router());
+    if hub.canvas.is_some() {
+        router = router
+            .route("/ui", get(ui::enter))
+            .route("/ui/", get(ui::index))
+            .route("/ui/{*path}", get(ui::file));
+    }
     if hub.gateway.is_some() {
         router = router
             .route("/agents/{agent}", any(calls::call))
             .route("/agents/{agent}/", any(calls::call))
             .route("/agents/{agent}/{*rest}", any(calls::call))
             .route("/lf.a2a.v1.A2AService/{method}", post(calls::grpc))
-            .route("/a2a.v1.A2AService/{method}", post(calls::grpc));
+            .route("/a2a.v1.A2AService/{method}", post(calls::grpc))
+            .merge(own::router(!hub.settings.facades.opportunity));
+    }
+    if hub.mcp.is_some() {
+        router = router.route("/mcp", any(mcp::answer));
     }
     if hub.settings.facades.molecule {
         router = router.merge(facade::molecule(hub.gateway.is_some()));
     }
     if hub.settings.facades.opportunity {
         router = router.merge(facade::opportunity(hub.gateway.is_some()));
+    }
+    if hub.settings.facades.upal && hub.gateway.is_some() {
+        router = router.merge(facade::upal());
     }
     router
         .fallback(front::nothing_here)

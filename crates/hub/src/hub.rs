@@ -17,9 +17,10 @@ use nuncio_protocol::{card::sign::Signer, ids::Organisation};
 use crate::{
     Directory, Metrics,
     agent::Addresses,
+    canvas::Canvas,
     error::Error,
     gateway::{Gateway, Ground, card::Front},
-    http::{Endpoints, Who},
+    http::{Endpoints, Who, mcp::Mcp},
     limits::{Limits, Meter},
     session::{Login, Sessions},
     trail::Trail,
@@ -45,6 +46,10 @@ pub struct Parts {
     pub minter: Arc<Minter>,
     /// Carries calls to agents; without, agents are only found.
     pub gateway: Option<Gateway>,
+    /// The pages for browsers; without, a plain page says who is there.
+    pub canvas: Option<Canvas>,
+    /// Answers `/mcp`; without, there is nothing.
+    pub mcp: Option<Arc<dyn Mcp>>,
     /// What happens, counted.
     pub metrics: Metrics,
     /// Says when the hub stops.
@@ -98,6 +103,8 @@ pub struct Facades {
     pub molecule: bool,
     /// `/register`, `/discover`, `/agents`.
     pub opportunity: bool,
+    /// `/api/workflows/*`, `/api/runs/*`, `/a2a/nodes/*`.
+    pub upal: bool,
 }
 
 impl Settings {
@@ -140,6 +147,8 @@ impl Parts {
             guard,
             minter: minter.into(),
             gateway: None,
+            canvas: None,
+            mcp: None,
             metrics: Metrics::new(),
             drain: Drain::new(),
             meter: Meter::new(settings.limits),

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{error::Error, hub::Hub, probe};
+use crate::{error::Error, hub::Hub, probe, triggers};
+
+/// So often is looked whether a trigger is due.
+const TRIGGERS: Duration = Duration::from_secs(1);
 
 /// Looks after a hub until its drain begins.
 pub(crate) async fn keep(hub: &Hub) {
@@ -13,6 +16,7 @@ pub(crate) async fn keep(hub: &Hub) {
         tokio::join!(
             every(liveness.sweep, "sweep", || sweep(hub)),
             every(liveness.refresh, "refresh", || refresh(hub)),
+            every(TRIGGERS, "triggers", || triggers::fire_due(hub)),
             probe::run(hub),
             tidy(hub),
         )

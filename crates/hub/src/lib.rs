@@ -1,5 +1,6 @@
 //! Which agents exist, how they are, and who may call whom.
 
+pub mod canvas;
 pub mod http;
 pub mod hub;
 mod keeper;
@@ -18,6 +19,8 @@ pub mod agent;
 pub mod beat;
 pub mod event;
 pub mod name;
+pub mod triggers;
+pub mod workflow;
 
 pub mod access;
 pub mod audit;

@@ -22,6 +22,8 @@ use crate::{
     agent::{Agent, Status},
     name::{AgentName, Look},
     store::{Changes, Kind, Record, Version},
+    triggers::Trigger,
+    workflow::{self, SavedWorkflow},
 };
 
 /// What a hub knows at one version.
@@ -40,8 +42,13 @@ pub struct State {
     decider: Arc<Rules>,
     keys: HashTrieMapSync<String, Arc<KeyRecord>>,
     secrets: HashTrieMapSync<String, Arc<str>>,
+    workflows: HashTrieMapSync<AgentId, Versions>,
+    triggers: HashTrieMapSync<String, Arc<Trigger>>,
     settings: Settings,
 }
+
+/// The versions of a workflow, by their numbers.
+type Versions = RedBlackTreeMapSync<u32, Arc<SavedWorkflow>>;
 
 /// An agent, with what is looked up at every decision.
 #[derive(Clone, Debug)]
@@ -137,6 +144,29 @@ impl State {
             }
             (Kind::Secret, Some(body)) => self.secrets.insert_mut(key, body.into()),
             (Kind::Secret, None) => drop(self.secrets.remove_mut(&key)),
+            (Kind::Trigger, Some(body)) => {
+                let trigger: Trigger =
+                    serde_json::from_str(&body).map_err(|error| spoilt(&error))?;
+                self.triggers.insert_mut(key, Arc::new(trigger));
+            }
+            (Kind::Trigger, None) => drop(self.triggers.remove_mut(&key)),
+            (Kind::Workflow, body) => {
+                let (agent, version) =
+                    workflow::read_key(&key).ok_or_else(|| spoilt(&"its key"))?;
+                let mut versions = self.workflows.get(&agent).cloned().unwrap_or_default();
+                match body {
+                    Some(body) => {
+                        let saved = SavedWorkflow::read(&body).map_err(|error| spoilt(&error))?;
+                        versions.insert_mut(version, Arc::new(saved));
+                    }
+                    None => drop(versions.remove_mut(&version)),
+                }
+                if versions.is_empty() {
+                    self.workflows.remove_mut(&agent);
+                } else {
+                    self.workflows.insert_mut(agent, versions);
+                }
+            }
         }
         Ok(())
     }
@@ -229,11 +259,7 @@ impl State {
     }
 
     /// Returns the agent whose name cannot be told from this one at a glance.
-    pub(crate) fn look_alike(
-        &self,
-        organisation: &Organisation,
-        name: &AgentName,
-    ) -> Option<&Arc<Agent>> {
+    pub fn look_alike(&self, organisation: &Organisation, name: &AgentName) -> Option<&Arc<Agent>> {
         let id = self.looks.get(&(organisation.clone(), name.look()))?;
         self.agent(id)
     }
@@ -305,6 +331,30 @@ impl State {
         let mut keys: Vec<_> = self.keys.values().filter(|key| is_of(key, agent)).collect();
         keys.sort_by(|a, b| (a.created(), a.id()).cmp(&(b.created(), b.id())));
         keys
+    }
+
+    /// Returns a workflow by its agent: the newest version, unless one is named.
+    pub fn workflow(&self, agent: &AgentId, version: Option<u32>) -> Option<&Arc<SavedWorkflow>> {
+        let versions = self.workflows.get(agent)?;
+        match version {
+            Some(version) => versions.get(&version),
+            None => versions.last().map(|(_, saved)| saved),
+        }
+    }
+
+    /// Returns all versions of a workflow that are kept, the oldest first.
+    pub fn workflow_versions(&self, agent: &AgentId) -> impl Iterator<Item = &Arc<SavedWorkflow>> {
+        self.workflows.get(agent).into_iter().flat_map(|versions| versions.values())
+    }
+
+    /// Returns a trigger.
+    pub fn trigger(&self, id: &str) -> Option<&Arc<Trigger>> {
+        self.triggers.get(id)
+    }
+
+    /// Returns all triggers, of every organisation, in no order.
+    pub fn triggers(&self) -> impl Iterator<Item = &Arc<Trigger>> {
+        self.triggers.values()
     }
 
     /// Returns a sealed secret of the hub.

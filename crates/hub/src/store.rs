@@ -40,12 +40,23 @@ pub enum Kind {
     Organisation,
     /// A signing key of the hub, sealed.
     Secret,
+    /// A version of a workflow; its key is the id of its agent, and the version.
+    Workflow,
+    /// What begins runs; its key is the id of the trigger.
+    Trigger,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Agent, Self::Key, Self::Rule, Self::Organisation, Self::Secret];
+    pub const ALL: [Self; 7] = [
+        Self::Agent,
+        Self::Key,
+        Self::Rule,
+        Self::Organisation,
+        Self::Secret,
+        Self::Workflow,
+        Self::Trigger,
+    ];
 
     /// Returns the word that stands in databases.
     pub const fn as_str(self) -> &'static str {
@@ -55,6 +66,8 @@ impl Kind {
             Self::Rule => "rule",
             Self::Organisation => "organisation",
             Self::Secret => "secret",
+            Self::Workflow => "workflow",
+            Self::Trigger => "trigger",
         }
     }
 

@@ -28,6 +28,7 @@
 mod agent;
 mod authentication;
 mod database;
+mod kinds;
 mod limits;
 mod rule;
 mod telemetry;
@@ -40,13 +41,14 @@ mod watch;
 
 mod change;
 mod check;
+mod check_kinds;
 mod nearest;
 mod problem;
 
 pub mod import;
 pub mod schema;
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,6 +58,10 @@ pub use self::{
     authentication::{Authentication, Issuer},
     change::Changes,
     database::Database,
+    kinds::{
+        AnyValue, Extract, ExtractMode, Format, McpServer, Provider, ProviderKind, ToolName,
+        split_model,
+    },
     layers::{FILE_NAME, Flags, Layers, Loaded},
     limits::Limits,
     problem::{Error, Place, Problem},
@@ -106,6 +112,12 @@ pub struct Configuration {
     pub hold_cards: bool,
     /// How callers prove who they are.
     pub authentication: Authentication,
+    /// Services that have language models, for agents of `kind: llm`.
+    pub providers: BTreeMap<String, Placed<Provider>>,
+    /// The model of agents that name none: `provider/model`.
+    pub default_model: Option<Placed<String>>,
+    /// Servers of MCP tools, for agents of `kind: mcp` and as tools of models.
+    pub mcp_servers: BTreeMap<String, Placed<McpServer>>,
     /// Agents that are known from the start.
     pub agents: Vec<Agent>,
     /// Who may call whom, beside what the hierarchy says. A `deny` wins over any `allow`.
@@ -131,6 +143,9 @@ impl Default for Configuration {
             root_siblings: false,
             hold_cards: false,
             authentication: Authentication::default(),
+            providers: BTreeMap::new(),
+            default_model: None,
+            mcp_servers: BTreeMap::new(),
             agents: Vec::new(),
             rules: Vec::new(),
             limits: Limits::default(),
@@ -159,11 +174,13 @@ pub enum Dialect {
     Molecule,
     /// `/register`, `/discover` and `/agents`.
     Opportunity,
+    /// `/api/workflows`, `/api/runs`, `/a2a/agent-card` and `/a2a/nodes/*`.
+    Upal,
 }
 
 impl Dialect {
     /// Every dialect.
-    pub const ALL: [Self; 2] = [Self::Molecule, Self::Opportunity];
+    pub const ALL: [Self; 3] = [Self::Molecule, Self::Opportunity, Self::Upal];
 }
 
 /// Who may call whom without a rule.

@@ -74,6 +74,16 @@ impl Failure {
         Self::new(Exit::Failure, "A2ACLI_ERR_CARD_INVALID", message)
     }
 
+    /// A workflow that cannot run.
+    pub(crate) fn invalid_workflow(message: impl Into<String>) -> Self {
+        Self::new(Exit::Failure, "NUNCIO_ERR_WORKFLOW_INVALID", message)
+    }
+
+    /// A run that has not succeeded.
+    pub(crate) fn run(message: impl Into<String>) -> Self {
+        Self::new(Exit::Failure, "NUNCIO_ERR_RUN", message)
+    }
+
     /// The time that the user gave is over.
     pub(crate) fn timeout() -> Self {
         Self::new(Exit::Timeout, TIMEOUT, "the time of --timeout is over")
@@ -121,6 +131,16 @@ impl Failure {
     /// Returns what people are told.
     pub(crate) fn message(&self) -> &str {
         &self.message
+    }
+
+    /// Returns what programs are told.
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// Returns what to do about it, if that is known.
+    pub(crate) fn remedy(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 
     /// Tells whether a hub has answered with this status.

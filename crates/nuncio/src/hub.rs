@@ -8,9 +8,11 @@ pub(crate) mod inbox;
 pub(crate) mod login;
 pub(crate) mod policy;
 pub(crate) mod rules;
+pub(crate) mod run;
 pub(crate) mod table;
 pub(crate) mod tasks;
 pub(crate) mod tokens;
+pub(crate) mod workflow;
 
 use std::fs;
 
@@ -208,7 +210,8 @@ impl Hub {
             request.headers_mut().insert(CONTENT_TYPE, json);
         }
         self.client.send(request).await.map_err(|error| {
-            Failure::net(&error).hint("`nuncio up` starts a hub; --hub names one elsewhere")
+            Failure::net(&error)
+                .hint("`nuncio up` in another terminal starts a hub; --hub names one elsewhere")
         })
     }
 
@@ -231,11 +234,11 @@ fn refused(status: StatusCode, bytes: &[u8]) -> Failure {
     let Ok(problem) = serde_json::from_slice::<Problem>(bytes) else {
         return Failure::internal(format!("the hub answered {status}"));
     };
+    // Several problems are a line each, and a failure is one line.
+    let detail = problem.detail.replace('\n', "; ");
     let detail = match &problem.field {
-        Some(field) if !problem.detail.contains(field.as_str()) => {
-            format!("{field}: {}", problem.detail)
-        }
-        _ => problem.detail,
+        Some(field) if !detail.contains(field.as_str()) => format!("{field}: {detail}"),
+        _ => detail,
     };
     let failure = Failure::of_hub(status, &problem.code, &detail);
     if status == StatusCode::UNAUTHORIZED {

@@ -1,6 +1,7 @@
 //! The `nuncio` program. It only reads the command line and puts the crates together.
 
 mod data;
+mod demo;
 mod doctor;
 mod hub;
 mod key;
@@ -14,6 +15,7 @@ mod chat;
 mod completion;
 mod config;
 mod connect;
+mod mcp;
 mod push_config;
 mod send;
 mod task;
@@ -47,6 +49,7 @@ Examples:
   nuncio send -a localhost:7421 hello               talk to it
   nuncio card get agent.example                     see what an agent can do
   nuncio chat -a agent.example                      talk with it, a line at a time
+  nuncio workflow run report.yaml --input topic=otters
   nuncio doctor agent.example                       find out why it does not work
 
 Exit codes: 0 done, 1 failure, 2 usage, 3 unreachable, 4 not let in, 5 too late.";
@@ -75,8 +78,11 @@ enum Command {
     Events(hub::events::Arguments),
     Tasks(Box<hub::tasks::Arguments>),
     Inbox(hub::inbox::Arguments),
+    Workflow(Box<hub::workflow::Arguments>),
+    Run(Box<hub::run::Arguments>),
     Login(hub::login::Arguments),
     Connect(Box<connect::Arguments>),
+    Mcp(mcp::Arguments),
     /// Serve an agent: a ready-made one, or any program.
     Serve(serve::Arguments),
     /// Find out why an agent does not work.
@@ -127,6 +133,7 @@ async fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Mock(arguments) => mock::run(arguments).await.map_err(serving),
         Command::Up(arguments) => up::run(arguments).await.map_err(serving),
         Command::Connect(arguments) => connect::run(*arguments).await,
+        Command::Mcp(arguments) => mcp::run(arguments).await,
         Command::Agents(arguments) => hub::agents::run(*arguments).await,
         Command::Discover(arguments) => hub::discover::run(arguments).await,
         Command::Policy(arguments) => hub::policy::run(arguments).await,
@@ -135,6 +142,8 @@ async fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Events(arguments) => hub::events::run(arguments).await,
         Command::Tasks(arguments) => hub::tasks::run(*arguments).await,
         Command::Inbox(arguments) => hub::inbox::run(arguments).await,
+        Command::Workflow(arguments) => Box::pin(hub::workflow::run(*arguments)).await,
+        Command::Run(arguments) => Box::pin(hub::run::run(*arguments)).await,
         Command::Login(arguments) => hub::login::run(arguments).await,
         Command::Serve(arguments) => serve::run(arguments).await.map_err(serving),
         Command::Key(command) => key::run(command).map_err(serving),

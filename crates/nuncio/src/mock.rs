@@ -28,6 +28,7 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use nuncio_auth::{ApiKey, ApiKeys, Gatekeeper};
+use nuncio_protocol::json;
 use nuncio_server::{Bound, Dialects, Limits, Server};
 
 use self::{
@@ -72,22 +73,61 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
             arguments.host
         );
     }
-    let server = server(&script).with_context(|| file.to_string())?;
-    let bound = server.bind(&format!("{}:{}", arguments.host, arguments.port)).await?;
-    announce(&bound);
-    let wrong = Wrong {
-        faults: Faults::new(&script.faults),
-        cards: Cards::new(&script, bound.card(), bound.local_url()),
-        offered: script.offered(),
-        is_old: script.is_old(),
-    };
-    // An old agent has a card of its own.
-    if wrong.faults.is_empty() && wrong.cards.is_none() {
-        bound.run_until_told().await;
-    } else {
-        bound.run_until_told_behind(|front| Faulty::new(front, wrong)).await;
-    }
+    let address = format!("{}:{}", arguments.host, arguments.port);
+    let mock = Mock::open(&script, &address, &file.to_string()).await?;
+    announce(&mock.bound);
+    mock.run_until_told().await;
     Ok(())
+}
+
+/// An agent that follows a script, at its place.
+pub(crate) struct Mock {
+    bound: Bound,
+    wrong: Wrong,
+}
+
+impl Mock {
+    /// Takes a place on this machine for the agent of a script that is part of the program.
+    pub(crate) async fn own(script: &str) -> anyhow::Result<Self> {
+        let script = Script::read(script).map_err(|error| anyhow!("{error}"))?;
+        Self::open(&script, "127.0.0.1:0", "the script").await
+    }
+
+    async fn open(script: &Script, address: &str, name: &str) -> anyhow::Result<Self> {
+        let server = server(script).with_context(|| name.to_owned())?;
+        let bound = server.bind(address).await?;
+        let wrong = Wrong {
+            faults: Faults::new(&script.faults),
+            cards: Cards::new(script, bound.card(), bound.local_url()),
+            offered: script.offered(),
+            is_old: script.is_old(),
+        };
+        Ok(Self { bound, wrong })
+    }
+
+    /// Returns where it listens.
+    pub(crate) fn url(&self) -> &str {
+        self.bound.local_url()
+    }
+
+    /// Returns its card, as it is told to those who name no version.
+    pub(crate) fn card(&self) -> String {
+        match &self.wrong.cards {
+            Some(cards) => cards.unversioned(),
+            None => json::to_string(self.bound.card()),
+        }
+    }
+
+    /// Answers until the process is told to stop.
+    pub(crate) async fn run_until_told(self) {
+        let Self { bound, wrong } = self;
+        // An old agent has a card of its own.
+        if wrong.faults.is_empty() && wrong.cards.is_none() {
+            bound.run_until_told().await;
+        } else {
+            bound.run_until_told_behind(|front| Faulty::new(front, wrong)).await;
+        }
+    }
 }
 
 #[expect(clippy::print_stderr, reason = "for people, and for scripts that wait for it")]

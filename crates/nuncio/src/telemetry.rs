@@ -26,7 +26,7 @@ use tracing_subscriber::{
 
 use self::lines::Lines;
 pub use self::{lines::Format, otlp::Error as OtlpError};
-use crate::configuration::{LogFormat, Telemetry as Configured};
+use crate::configuration::{Level, LogFormat, Telemetry as Configured};
 
 /// The running telemetry. Its level can change; when it is stopped, what is left is sent.
 #[derive(Debug)]
@@ -100,7 +100,9 @@ impl Telemetry {
 fn filter(configured: &Configured) -> EnvFilter {
     let named = configured.levels.iter().filter(|(name, _)| is_target(name));
     let named = named.map(|(name, level)| format!(",{name}={}", level.as_str()));
-    let directives = configured.level.as_str().to_owned() + &named.collect::<String>();
+    // The library behind `/mcp` speaks of every request; what matters of them, the hub says.
+    let quiet = if configured.level == Level::Info { ",rmcp=warn" } else { "" };
+    let directives = configured.level.as_str().to_owned() + quiet + &named.collect::<String>();
     // What cannot be read is left out.
     EnvFilter::builder().parse_lossy(directives)
 }

@@ -1,10 +1,14 @@
 //! `nuncio up`: the hub.
 
 mod agents;
+mod canvas;
 mod keys;
+mod kinds;
 mod notice;
 mod reload;
 mod start;
+mod taken;
+mod toolbox;
 mod traced;
 
 use std::{path::PathBuf, sync::Arc};
@@ -23,7 +27,7 @@ use nuncio_store::{
 
 use nuncio_tasks::{memory::MemoryStore, store::Store};
 
-use crate::data::Data;
+use crate::{data::Data, demo::Demo};
 
 /// Start the hub: the place where agents meet.
 ///
@@ -33,6 +37,7 @@ use crate::data::Data;
 #[command(after_help = "\
 Examples:
   nuncio up                             on this machine, at port 7420
+  nuncio up --demo                      with agents to try things with
   nuncio up --config nuncio.yaml        as a file says; it is read again when it changes")]
 pub(crate) struct Arguments {
     /// The file with settings; `nuncio.yaml` in the working folder otherwise, if it is there.
@@ -62,6 +67,10 @@ pub(crate) struct Arguments {
     /// Make everybody on this machine an administrator. For development.
     #[arg(long)]
     open: bool,
+
+    /// Bring agents to try things with: they need no key, no model and no network.
+    #[arg(long)]
+    demo: bool,
 }
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
@@ -79,7 +88,8 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
-    let ended = Box::pin(start::start(&layers, loaded, &telemetry)).await;
+    let demo = if arguments.demo { Some(Arc::new(Demo::start().await?)) } else { None };
+    let ended = Box::pin(start::start(&layers, loaded, &telemetry, demo)).await;
     telemetry.stop().await;
     ended
 }

@@ -19,6 +19,8 @@ use crate::{
     event,
     name::AgentName,
     state::State,
+    store::Kind,
+    workflow,
 };
 
 /// How long a row of agents that stand in for one another may be (MD-13).
@@ -368,6 +370,9 @@ fn below_and(state: &State, id: &AgentId) -> Vec<AgentId> {
 fn take_out(state: &State, change: &mut Change, agent: &Agent, forwarded_to: Option<&AgentId>) {
     for key in state.keys_of(&agent.id) {
         change.key(&nuncio_auth::KeyRecord::clone(key).into_revoked());
+    }
+    for saved in state.workflow_versions(&agent.id) {
+        change.put(Kind::Workflow, &workflow::key(&agent.id, saved.version), None);
     }
     let mut gone = agent.clone();
     gone.forwarded_to = forwarded_to.cloned();

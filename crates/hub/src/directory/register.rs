@@ -113,39 +113,7 @@ impl Directory {
         let id = new.id.clone().unwrap_or_else(AgentId::generate);
         self.change(|state| {
             let mut change = Change::new(actor);
-            check_role(new.role.as_deref())?;
-            check_standing(new.standing)?;
-            check_new_name(state, organisation, &id, &new.name)?;
-            if state.agent(&id).is_some() {
-                return Err(Error::IdTaken { id: id.clone() });
-            }
-            let status = match new.watch {
-                Watch::Hosted => Status::Online,
-                Watch::Heartbeat | Watch::Probe => Status::Provisioning,
-            };
-            let agent = Agent {
-                id: id.clone(),
-                organisation: organisation.clone(),
-                name: new.name.clone(),
-                role: new.role.clone(),
-                card: new.card.clone(),
-                held_card: None,
-                parent: new.parent.clone(),
-                addresses: new.addresses.clone(),
-                delivery: new.delivery,
-                standing: new.standing,
-                watch: new.watch,
-                status,
-                status_since: change.now,
-                origin,
-                forwarded_to: None,
-                allowed_agents: new.allowed_agents.clone(),
-                created: change.now,
-                updated: change.now,
-            };
-            check_place(state, &agent)?;
-            begin(&mut change, &agent);
-            change.note("agent.add", agent.id.as_str(), agent.name.as_str());
+            add(state, &mut change, (&id, organisation), &new, origin)?;
             Ok((change, ()))
         })
         .await?;
@@ -285,6 +253,50 @@ fn first(
         Some(enrolment) => keys::enrol(state, change, enrolment, &agent).map(Some),
         None => Ok(Some(keys::issue(change, &agent))),
     }
+}
+
+/// Makes an agent part of a change.
+pub(super) fn add(
+    state: &State,
+    change: &mut Change,
+    (id, organisation): (&AgentId, &Organisation),
+    new: &NewAgent,
+    origin: Origin,
+) -> Result<(), Error> {
+    check_role(new.role.as_deref())?;
+    check_standing(new.standing)?;
+    check_new_name(state, organisation, id, &new.name)?;
+    if state.agent(id).is_some() {
+        return Err(Error::IdTaken { id: id.clone() });
+    }
+    let status = match new.watch {
+        Watch::Hosted => Status::Online,
+        Watch::Heartbeat | Watch::Probe => Status::Provisioning,
+    };
+    let agent = Agent {
+        id: id.clone(),
+        organisation: organisation.clone(),
+        name: new.name.clone(),
+        role: new.role.clone(),
+        card: new.card.clone(),
+        held_card: None,
+        parent: new.parent.clone(),
+        addresses: new.addresses.clone(),
+        delivery: new.delivery,
+        standing: new.standing,
+        watch: new.watch,
+        status,
+        status_since: change.now,
+        origin,
+        forwarded_to: None,
+        allowed_agents: new.allowed_agents.clone(),
+        created: change.now,
+        updated: change.now,
+    };
+    check_place(state, &agent)?;
+    begin(change, &agent);
+    change.note("agent.add", agent.id.as_str(), agent.name.as_str());
+    Ok(())
 }
 
 /// Puts a new agent into a change. Nobody loses access, so tokens stay good.

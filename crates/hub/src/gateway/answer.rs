@@ -25,6 +25,8 @@ pub(crate) struct Word<'a> {
     pub(crate) parts: Vec<Part>,
     /// Who.
     pub(crate) by: &'a str,
+    /// The node of a run that it is for, if there are several that ask.
+    pub(crate) node: Option<&'a str>,
     /// Two words with the same key are one.
     pub(crate) key: Option<&'a str>,
     /// The speaker's place in a distributed trace.
@@ -35,16 +37,18 @@ impl Gateway {
     /// Says something to a task in its caller's name, and waits until the agent has heard it.
     /// Whoever calls this has decided that the speaker may.
     pub(crate) async fn say(&self, head: &Head, word: Word<'_>) -> Result<(), Error> {
-        let Word { parts, by, key, trace } = word;
+        let Word { parts, by, node, key, trace } = word;
         let message_id = match key {
             Some(key) => repeated(head, by, key),
             None => MessageId::generate(),
         };
+        let metadata = [(ANSWERED_BY, Raw::string(by))].into_iter();
+        let metadata = metadata.chain(node.map(|node| ("node", Raw::string(node))));
         let message = Message {
             parts,
             message_id,
             task_id: Some(head.id.clone()),
-            metadata: Some(Object::from_members([(ANSWERED_BY, Raw::string(by))])),
+            metadata: Some(Object::from_members(metadata)),
             ..Message::new(Role::User, Part::text(""))
         };
         let call = Call {

@@ -50,7 +50,7 @@ impl Front {
     ) -> Result<AgentCard, sign::Error> {
         let Self { public_url, gatekeeper, signer } = self;
         let frame = Frame { public_url, gatekeeper, signer: signer.as_ref() };
-        framed(card, agent.name.as_str(), agent.card.as_ref(), &frame)
+        framed(card, interfaces(public_url, agent.name.as_str()), agent.card.as_ref(), &frame)
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn through(agent: &Agent, frame: &Frame<'_>) -> Result<AgentCard, sig
         Some(card) => card.card().clone(),
         None => AgentCard::builder(name).description(agent.role.as_deref().unwrap_or(name)).build(),
     };
-    framed(card, name, agent.card.as_ref(), frame)
+    framed(card, interfaces(frame.public_url, name), agent.card.as_ref(), frame)
 }
 
 /// Makes a card of all who offer a capability, by the name that they are called by together.
@@ -91,17 +91,47 @@ pub(crate) fn of_all<'a>(
             all.extend(some.iter().filter(|mode| !all.contains(mode)).cloned().collect::<Vec<_>>());
         }
     }
-    framed(card, &format!("{SIGN}{capability}"), None, frame)
+    framed(card, interfaces(frame.public_url, &format!("{SIGN}{capability}")), None, frame)
+}
+
+/// Makes the card of the hub's own agent: each workflow, and each agent that the hub runs, is a
+/// skill of it (U-18, UD-11).
+pub(crate) fn of_hub<'a>(
+    agents: impl IntoIterator<Item = &'a Agent>,
+    frame: &Frame<'_>,
+) -> Result<AgentCard, sign::Error> {
+    let mut card = AgentCard::builder("Nuncio")
+        .description("Runs workflows and agents: say which as skillId, or as `workflow`")
+        .version(env!("CARGO_PKG_VERSION"))
+        .build();
+    let skills = agents.into_iter().map(|agent| {
+        let own = agent.card.as_ref().map(Card::card);
+        let tags: Vec<String> = own
+            .into_iter()
+            .flat_map(|card| &card.skills)
+            .flat_map(|one| one.tags.clone())
+            .collect();
+        let what = own.map(|card| card.description.as_str()).filter(|what| !what.is_empty());
+        let what = what.or(agent.role.as_deref()).unwrap_or(agent.name.as_str());
+        AgentSkill::new(agent.name.as_str(), agent.title(), what, tags)
+    });
+    card.skills = skills.collect();
+    let url = format!("{}/a2a", frame.public_url);
+    let pairs = [Version::V1_0, Version::V0_3]
+        .into_iter()
+        .flat_map(|version| [(Binding::JsonRpc, version), (Binding::HttpJson, version)]);
+    let own = pairs.map(|(binding, version)| AgentInterface::new(url.clone(), binding, version));
+    framed(card, own.collect(), None, frame)
 }
 
 /// Puts on a card what the hub adds to every agent.
 fn framed(
     mut card: AgentCard,
-    name: &str,
+    interfaces: Vec<AgentInterface>,
     own: Option<&Card>,
     frame: &Frame<'_>,
 ) -> Result<AgentCard, sign::Error> {
-    card.supported_interfaces = interfaces(frame.public_url, name);
+    card.supported_interfaces = interfaces;
     let capabilities = &mut card.capabilities;
     capabilities.streaming = Some(true);
     capabilities.push_notifications = Some(true);

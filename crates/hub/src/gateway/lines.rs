@@ -92,6 +92,11 @@ impl Lines {
         self.directory.state().present(organisation, id).cloned()
     }
 
+    /// Tells whether an agent is a workflow.
+    pub(crate) fn is_workflow(&self, id: &AgentId) -> bool {
+        self.directory.state().workflow(id, None).is_some()
+    }
+
     /// Judges whether a caller may still send an agent a message, which names skills in its
     /// metadata.
     pub(crate) fn may_send(

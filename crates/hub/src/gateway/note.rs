@@ -32,6 +32,9 @@ pub(crate) struct Note {
     /// How the message was sent that the agent has not accepted yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) wishes: Option<Wishes>,
+    /// For whom the caller acts, who may do what the caller may not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) behalf: Option<String>,
     /// The call waits, and the agent has not seen its message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queued: Option<Queued>,

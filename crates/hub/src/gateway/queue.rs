@@ -28,6 +28,7 @@ use super::{
     forward::{Forwarding, UNASKED, UNNAMED, heard},
     lines::NO_ADDRESS,
     note::{Note, Wishes},
+    runs,
     turnstile::Pass,
     way::{Opened, Way},
 };
@@ -272,7 +273,12 @@ impl Forwarding<'_> {
         self.agent = agent;
         let asked = self.turn.asked.metadata.as_ref();
         let metadata = [self.turn.message.metadata.as_ref(), asked];
-        if let Err(error) = lines.may_send(&self.agent, &self.caller, metadata) {
+        let behalf = self.note.behalf.as_deref().map(runs::caller_of);
+        let may = lines.may_send(&self.agent, &self.caller, metadata).or_else(|error| {
+            let behalf = behalf.as_ref().ok_or(error)?;
+            lines.may_send(&self.agent, behalf, metadata)
+        });
+        if let Err(error) = may {
             self.give_up(error).await?;
             return Ok(false);
         }

@@ -21,6 +21,8 @@ use nuncio_tasks::{
 };
 use serde::Serialize;
 
+use super::runs;
+
 /// The reason of an error about too deep a tree.
 const TOO_DEEP: &str = "CALL_DEPTH_EXCEEDED";
 
@@ -50,7 +52,11 @@ pub(super) async fn parent(
     };
     let scope = Scope::tenant(place.tenant.clone());
     let Some(kin) = tasks.kin(&scope, parent).await? else { return Ok(None) };
-    if kin.place.agent.as_str() != &**caller || kin.state.is_terminal() {
+    // What a node of a workflow asks for, the workflow does.
+    let agent = kin.place.agent.as_str();
+    let is_own = agent == &**caller
+        || runs::node_of(agent).is_some_and(|(workflow, _)| workflow.as_str() == &**caller);
+    if !is_own || kin.state.is_terminal() {
         return Ok(None);
     }
     let chain = chain(tasks, &scope, kin, most).await?;

@@ -11,15 +11,18 @@ mod openapi;
 pub(super) mod register;
 mod route;
 mod rules;
-mod tasks;
+pub(super) mod runs;
+pub(super) mod tasks;
+pub(super) mod triggers;
 mod work;
+pub(super) mod workflows;
 
 use axum::{
     Router,
     routing::{delete, get, post, put},
 };
 
-pub(super) use self::openapi::openapi;
+pub(super) use self::{openapi::openapi, tasks::sight};
 use crate::hub::Hub;
 
 pub(super) fn router() -> Router<Hub> {
@@ -63,6 +66,22 @@ pub(super) fn router() -> Router<Hub> {
         .route("/tasks/{task}/messages", post(tasks::say::reply))
         .route("/tasks/{task}/push", get(tasks::push::show))
         .route("/tasks/{task}/push/{letter}/redeliver", post(tasks::push::redeliver))
+        .route("/workflows", get(workflows::list))
+        .route("/workflows/validate", post(workflows::validate))
+        .route("/workflows/{name}", get(workflows::show).put(workflows::save))
+        .route("/workflows/{name}", delete(workflows::remove))
+        .route("/workflows/{name}/runs", post(runs::begin))
+        .route("/runs", get(runs::list))
+        .route("/runs/{run}", get(runs::show))
+        .route("/runs/{run}/events", get(runs::events))
+        .route("/runs/{run}/cancel", post(runs::cancel))
+        .route("/runs/{run}/rerun", post(runs::rerun))
+        .route("/runs/{run}/nodes/{node}/answer", post(runs::answer))
+        .route("/triggers", get(triggers::list).post(triggers::add))
+        .route("/triggers/{trigger}", get(triggers::show).delete(triggers::remove))
+        .route("/triggers/{trigger}/pause", post(triggers::pause))
+        .route("/triggers/{trigger}/resume", post(triggers::resume))
+        .route("/hooks/{trigger}", post(triggers::hook))
         .route("/inbox", get(inbox::list))
         .route("/inbox/{task}/answer", post(inbox::answer))
         .route("/inbox/{task}/approve", post(inbox::approve))

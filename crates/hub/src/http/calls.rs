@@ -52,11 +52,13 @@ const PREFIX: usize = 2;
 /// What answers calls to agents, made when they are first called and anew when they change.
 #[derive(Debug)]
 pub(crate) struct Endpoints {
-    gateway: Gateway,
-    capacity: Capacity,
+    pub(super) gateway: Gateway,
+    pub(super) capacity: Capacity,
     signer: Option<Signer>,
     /// For gRPC, which has no paths: callers name the agent as a tenant.
     shared: Option<Endpoint>,
+    /// For the hub's own agent.
+    pub(super) own: Option<Endpoint>,
     made: Mutex<HashMap<AgentId, Made>>,
 }
 
@@ -82,7 +84,8 @@ impl Endpoints {
             .build();
         // Only cards can fail, and it has none.
         let shared = shared.ok();
-        Self { gateway, capacity, signer, shared, made: Mutex::default() }
+        let own = Self::make_own(gateway.service(), &capacity, settings.call_bodies);
+        Self { gateway, capacity, signer, shared, own, made: Mutex::default() }
     }
 
     /// Closes the connections of those who do not read. Never returns.
@@ -108,6 +111,14 @@ impl Endpoints {
         let record = Arc::clone(agent);
         made.insert(agent.id.clone(), Made { record, endpoint: endpoint.clone() });
         Ok(endpoint)
+    }
+
+    /// Returns what answers for whom a caller names: an agent, or whoever can do something.
+    pub(super) fn named(&self, hub: &Hub, who: &Who, name: &str) -> Result<Endpoint, Problem> {
+        match name.strip_prefix(SIGN) {
+            Some(capability) => self.by_capability(hub, who, capability),
+            None => self.of(hub, &hub.directory.visible(who.asker(), name)?),
+        }
     }
 
     /// Returns what answers for whoever can do something.
@@ -136,7 +147,7 @@ impl Endpoints {
             .map_err(|error| unfit(&error))
     }
 
-    fn frame<'a>(&'a self, hub: &'a Hub) -> Frame<'a> {
+    pub(super) fn frame<'a>(&'a self, hub: &'a Hub) -> Frame<'a> {
         Frame {
             public_url: &hub.settings.public_url,
             gatekeeper: &hub.gatekeeper,
@@ -253,27 +264,9 @@ pub(super) async fn call(
     who.somebody()?;
     let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
     let name = path.get("agent").map(String::as_str).unwrap_or_default();
-    let endpoint = match name.strip_prefix(SIGN) {
-        Some(capability) => endpoints.by_capability(&hub, &who, capability)?,
-        None => endpoints.of(&hub, &hub.directory.visible(who.asker(), name)?)?,
-    };
+    let endpoint = endpoints.named(&hub, &who, name)?;
     request.extensions_mut().insert(identity(&who));
     Ok(endpoint.answer_below(PREFIX, request).await.map(Body::new))
-}
-
-/// Answers a call of JSON-RPC that names its agent as its tenant.
-pub(super) async fn shared(
-    hub: &Hub,
-    who: &Who,
-    head: Parts,
-    body: Bytes,
-) -> Result<Response, Problem> {
-    let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
-    let shared = endpoints.shared.as_ref().ok_or_else(Problem::not_found)?;
-    let mut request = Request::from_parts(head, Body::from(body));
-    *request.uri_mut() = Uri::from_static("/");
-    request.extensions_mut().insert(identity(who));
-    Ok(shared.answer(request).await.map(Body::new))
 }
 
 /// Carries a gRPC call to the agent that it names as its tenant.
@@ -290,7 +283,7 @@ pub(super) async fn grpc(
 }
 
 /// Returns who calls, as the gateway knows them.
-fn identity(who: &Who) -> Arc<Identity> {
+pub(super) fn identity(who: &Who) -> Arc<Identity> {
     let mut identity = who.identity.clone();
     identity.organisation = Some(who.organisation.as_str().into());
     if who.role == Role::Viewer {

@@ -62,7 +62,7 @@ struct Entry {
 
 /// Somebody, or nobody in particular: a credential need not be shown, but one that is shown has
 /// to be good.
-pub(super) struct Visitor(Option<Who>);
+pub(super) struct Visitor(pub(super) Option<Who>);
 
 impl FromRequestParts<Hub> for Visitor {
     type Rejection = Problem;

@@ -6,6 +6,7 @@
 mod claim;
 mod molecule;
 mod opportunity;
+mod upal;
 
 use axum::Router;
 
@@ -17,4 +18,8 @@ pub(super) fn molecule(carries: bool) -> Router<Hub> {
 
 pub(super) fn opportunity(carries: bool) -> Router<Hub> {
     if carries { opportunity::router().merge(opportunity::calls()) } else { opportunity::router() }
+}
+
+pub(super) fn upal() -> Router<Hub> {
+    upal::router()
 }

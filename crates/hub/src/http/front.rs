@@ -118,7 +118,7 @@ fn check_place(hub: &Hub, request: &Request) -> Result<(), Problem> {
     ))
 }
 
-fn is_ours(hub: &Hub, host: &str) -> bool {
+pub(super) fn is_ours(hub: &Hub, host: &str) -> bool {
     let settings = &hub.settings;
     let public = settings.public_url.split_once("://").map_or("", |(_, rest)| rest);
     let public = public.split('/').next().unwrap_or_default();

@@ -1,10 +1,10 @@
-//! What a browser sees first: who is there. Plain, until there is a canvas.
+//! What a browser sees first: the canvas, or a plain page that says who is there.
 
 use std::fmt::Write as _;
 
 use axum::{
     extract::State,
-    response::{Html, IntoResponse, Response},
+    response::{Html, IntoResponse, Redirect, Response},
 };
 
 use super::{problem::Problem, who::Who};
@@ -17,6 +17,9 @@ pub(super) async fn home(
     State(hub): State<Hub>,
     who: Result<Who, Problem>,
 ) -> Result<Response, Problem> {
+    if hub.canvas.is_some() {
+        return Ok(Redirect::to("/ui/").into_response());
+    }
     let Ok(who) = who else { return Ok(Html(page(STRANGER)).into_response()) };
     who.somebody()?;
     let query = Query { limit: MOST, ..Query::default() };

@@ -32,7 +32,8 @@ pub(super) async fn login(
     let age = LIFETIME.as_secs();
     let cookie =
         format!("{COOKIE_NAME}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}");
-    let mut response = Redirect::to("/").into_response();
+    let inside = if hub.canvas.is_some() { "/ui/" } else { "/" };
+    let mut response = Redirect::to(inside).into_response();
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }

@@ -185,6 +185,7 @@ pub(crate) fn status(error: &Error) -> StatusCode {
         | Error::LookAlike { .. }
         | Error::IdTaken { .. }
         | Error::HasChildren { .. }
+        | Error::VersionChanged { .. }
         | Error::TooMany { .. }
         | Error::Move(_) => StatusCode::CONFLICT,
         // Who may not know of an agent is told what anybody is told of one that is not there.

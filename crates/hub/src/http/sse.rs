@@ -39,6 +39,12 @@ pub(crate) fn frame(id: Option<u64>, event: &impl Serialize) -> Bytes {
     format!("{id}data: {}\n\n", line(event)).into()
 }
 
+/// Frames an event that has a name.
+pub(crate) fn named(id: Option<u64>, name: &str, event: &impl Serialize) -> Bytes {
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+    format!("{id}event: {name}\ndata: {}\n\n", line(event)).into()
+}
+
 /// Writes an event on one line. In JSON a line can only end between tokens.
 pub(crate) fn line(event: &impl Serialize) -> String {
     serde_json::to_string(event).unwrap_or_default().replace(['\n', '\r'], " ")

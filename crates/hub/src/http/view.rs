@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::who::Who;
 use crate::{
     Directory,
-    agent::{Addresses, Agent, Delivery, Origin, Status, Watch},
+    agent::{Addresses, Agent, Card, Delivery, Origin, Status, Watch},
     beat::Beat,
     directory::{Item, Passing},
     hub::Hub,
@@ -33,6 +33,9 @@ pub(crate) struct AgentView {
     pub(crate) organisation: Organisation,
     /// The name on its card.
     pub(crate) title: String,
+    /// What its card says that it is for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) role: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,6 +75,8 @@ pub(crate) struct AgentView {
 pub(crate) struct SkillView {
     pub(crate) id: String,
     pub(crate) name: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) description: String,
     pub(crate) tags: Vec<String>,
 }
 
@@ -89,12 +94,14 @@ impl AgentView {
         let last = directory.last_beat(&agent.id);
         let state = directory.state();
         let parent = agent.parent.as_ref().and_then(|parent| state.agent(parent));
-        let skills = agent.card.iter().flat_map(|card| &card.card().skills);
+        let card = agent.card.as_ref().map(Card::card);
+        let skills = card.iter().flat_map(|card| &card.skills);
         Self {
             id: agent.id.clone(),
             name: agent.name.clone(),
             organisation: agent.organisation.clone(),
             title: agent.title().to_owned(),
+            description: card.map(|card| card.description.clone()).unwrap_or_default(),
             role: agent.role.clone(),
             parent: agent.parent.clone(),
             parent_name: parent.map(|parent| parent.name.clone()),
@@ -110,6 +117,7 @@ impl AgentView {
                 .map(|skill| SkillView {
                     id: skill.id.clone(),
                     name: skill.name.clone(),
+                    description: skill.description.clone(),
                     tags: skill.tags.clone(),
                 })
                 .collect(),

@@ -87,6 +87,18 @@ fn count(head: &Parts, hub: &Hub, found: &Result<Who, Problem>) -> Result<(), Pr
     }
 }
 
+/// Counts a request of somebody who has not proved anything.
+pub(crate) fn count_stranger(head: &Parts, hub: &Hub) -> Result<(), Problem> {
+    let name = address_name(address(head).ip());
+    match hub.meter.take(Bucket::Strangers, &name, Instant::now()).wait {
+        Some(wait) => {
+            hub.metrics.rate_limited(Bucket::Strangers.as_str());
+            Err(Problem::too_many(wait))
+        }
+        None => Ok(()),
+    }
+}
+
 fn address(head: &Parts) -> SocketAddr {
     // Nobody is at this address: whoever comes without a connection is a stranger.
     let nowhere = || SocketAddr::from(([0, 0, 0, 0], 0));

@@ -75,7 +75,7 @@ impl Resolver for Anywhere {
 
 impl World {
     async fn new() -> Self {
-        Self::with(Facades { molecule: true, opportunity: true }).await
+        Self::with(Facades { molecule: true, opportunity: true, upal: false }).await
     }
 
     async fn with(facades: Facades) -> Self {
@@ -86,7 +86,7 @@ impl World {
 
     /// A hub that also looks after its agents.
     async fn serving(options: Options) -> Self {
-        let facades = Facades { molecule: true, opportunity: true };
+        let facades = Facades { molecule: true, opportunity: true, upal: false };
         let (hub, world) = Self::hub(facades, options).await;
         world.on(|listener| nuncio_hub::serve(hub, listener)).await
     }
@@ -253,8 +253,8 @@ async fn what_is_switched_off_is_not_there() {
     let opportunity =
         [("POST", "/register"), ("GET", "/discover?capability=x"), ("GET", "/agents")];
     for (facades, on, off) in [
-        (Facades { molecule: true, opportunity: false }, &molecule[..], &opportunity[..]),
-        (Facades { molecule: false, opportunity: true }, &opportunity[..], &molecule[..]),
+        (Facades { molecule: true, ..Facades::default() }, &molecule[..], &opportunity[..]),
+        (Facades { opportunity: true, ..Facades::default() }, &opportunity[..], &molecule[..]),
     ] {
         let world = World::with(facades).await;
         for (method, path) in on {

@@ -6,3 +6,6 @@ mod directory;
 mod facade;
 mod gateway;
 mod tasks;
+mod triggers;
+mod upal;
+mod workflows;

@@ -1,7 +1,7 @@
 //! Tasks that go through a hub, as people see and steer them: a real agent behind the gateway.
 
 mod inbox;
-mod office;
+pub(crate) mod office;
 mod seeing;
 mod steering;
 mod telling;

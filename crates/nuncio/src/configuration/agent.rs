@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
-use super::{AddressRange, HumanDuration, Placed, SecretText, WebUrl};
+use super::{AddressRange, AnyValue, Extract, Format, HumanDuration, Placed, SecretText, WebUrl};
 
 /// An agent: how it is reached, what it may do, whether it is well.
 ///
@@ -21,7 +21,8 @@ pub struct Agent {
     pub role: Option<String>,
     /// The URL of its card.
     pub card: Option<WebUrl>,
-    /// Its base URL, below which its card is looked for.
+    /// Its base URL, below which its card is looked for; the address of an `http` agent's
+    /// requests.
     pub url: Option<WebUrl>,
     /// What the hub runs for it itself.
     pub kind: Option<Kind>,
@@ -29,6 +30,46 @@ pub struct Agent {
     /// standard input; no message can change what is run.
     #[serde(default)]
     pub command: Vec<String>,
+    /// The model of an `llm` agent, `provider/model`; unless set, `default_model`.
+    pub model: Option<Placed<String>>,
+    /// Who the model of an `llm` agent is to be.
+    pub system_prompt: Option<String>,
+    /// What an `llm` agent may call: `mcp://server` for all tools of an MCP server,
+    /// `mcp://server/tool` for one, `agent://name` for another agent, or a URL.
+    #[serde(default)]
+    pub tools: Vec<Placed<String>>,
+    /// How often the model of an `llm` agent may answer with calls of tools; unless set, 10.
+    #[schemars(range(min = 1))]
+    pub max_turns: Option<u32>,
+    /// How free the model of an `llm` agent is, from 0 to 2.
+    #[schemars(range(min = 0, max = 2))]
+    pub temperature: Option<f64>,
+    /// How much of the likeliest the model of an `llm` agent picks from, from 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
+    pub top_p: Option<f64>,
+    /// How long an answer of an `llm` agent may be.
+    #[schemars(range(min = 1))]
+    pub max_tokens: Option<u32>,
+    /// Whether an `llm` agent answers with text or JSON.
+    pub format: Option<Format>,
+    /// The JSON schema that the answers of an `llm` agent have to follow.
+    pub schema: Option<BTreeMap<String, AnyValue>>,
+    /// Which piece of the model's answer an `llm` agent gives.
+    pub output_extract: Option<Extract>,
+    /// The method of an `http` agent's requests: `GET`, or `POST` with a body, unless set.
+    pub method: Option<String>,
+    /// Headers of an `http` agent's requests.
+    #[serde(default)]
+    pub headers: BTreeMap<String, SecretText>,
+    /// The parameter of the query in which an `http` agent sends the text of a message.
+    pub query: Option<String>,
+    /// The body of an `http` agent's requests: a text is sent as it is, anything else as JSON.
+    /// Without, and with a method that has a body, it is the message.
+    pub body: Option<AnyValue>,
+    /// The tool of an `mcp` agent: `mcp://server/tool`.
+    pub tool: Option<Placed<String>>,
+    /// How long one answer of an `llm` or `http` agent may take.
+    pub timeout: Option<HumanDuration>,
     /// What proves to the agent that it is the hub who calls.
     pub credential: Option<Credential>,
     /// The name of the agent above it.
@@ -82,6 +123,25 @@ pub enum Kind {
     Echo,
     /// It runs a program.
     Command,
+    /// It asks a language model.
+    Llm,
+    /// It sends an HTTP request.
+    Http,
+    /// It calls a tool of an MCP server.
+    Mcp,
+}
+
+impl Kind {
+    /// Returns its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Echo => "echo",
+            Self::Command => "command",
+            Self::Llm => "llm",
+            Self::Http => "http",
+            Self::Mcp => "mcp",
+        }
+    }
 }
 
 /// What proves to an agent that it is the hub who calls. One of the three.
@@ -104,6 +164,8 @@ impl Agent {
         match (&self.card, &self.url, self.kind) {
             (Some(card), None, None) => Some(Reached::Card(card)),
             (None, Some(url), None) => Some(Reached::Url(url)),
+            // Its URL is not where it is, but what it calls.
+            (None, _, Some(Kind::Http)) => Some(Reached::Hosted(Kind::Http)),
             (None, None, Some(kind)) => Some(Reached::Hosted(kind)),
             (None, None, None) if matches!(self.delivery, Delivery::Pull) => Some(Reached::Nowhere),
             _ => None,

@@ -34,6 +34,9 @@ impl Changes {
             root_siblings,
             hold_cards,
             authentication,
+            providers,
+            default_model,
+            mcp_servers,
             agents,
             rules,
             limits,
@@ -51,6 +54,9 @@ impl Changes {
         changes.live("root_siblings", *root_siblings != old.root_siblings);
         changes.restart("hold_cards", *hold_cards != old.hold_cards);
         changes.restart("authentication", *authentication != old.authentication);
+        changes.live("providers", *providers != old.providers);
+        changes.live("default_model", *default_model != old.default_model);
+        changes.live("mcp_servers", *mcp_servers != old.mcp_servers);
         changes.live("agents", *agents != old.agents);
         // The way out is guarded by what was allowed at the start.
         changes.restart("agents.allow_private", opened(agents) != opened(&old.agents));

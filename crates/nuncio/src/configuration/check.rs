@@ -10,7 +10,7 @@ use nuncio_hub::{
 use nuncio_protocol::ids::Organisation;
 
 use super::{
-    Agent, Configuration, Credential, Error, Kind, Place, Placed, Problem, Subject,
+    Agent, Configuration, Credential, Error, Kind, Place, Placed, Problem, Subject, check_kinds,
     nearest::nearest,
 };
 
@@ -21,6 +21,7 @@ pub(super) fn check(configuration: &Configuration) -> Result<(), Error> {
     for (index, agent) in configuration.agents.iter().enumerate() {
         self::agent(&format!("agents[{index}]"), agent, &mut problems);
     }
+    check_kinds::check(configuration, &mut problems);
     parents(configuration, &mut problems);
     rules(configuration, &mut problems);
     issuers(configuration, &mut problems);
@@ -65,7 +66,11 @@ pub(super) fn warnings(configuration: &Configuration) -> Vec<Problem> {
     found
 }
 
-fn at<T>(value: &Placed<T>, key: impl Into<String>, what: impl std::fmt::Display) -> Problem {
+pub(super) fn at<T>(
+    value: &Placed<T>,
+    key: impl Into<String>,
+    what: impl std::fmt::Display,
+) -> Problem {
     Problem::new(Place::at(value.line, value.column), key, what)
 }
 

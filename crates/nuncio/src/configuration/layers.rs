@@ -115,13 +115,16 @@ pub(super) fn read_file(path: &Path) -> Result<String, Error> {
 impl Configuration {
     /// Makes relative paths start at the folder of the file that names them.
     fn resolve(&mut self, folder: &Path) {
-        let Self { tls, data_dir, .. } = self;
+        let Self { tls, data_dir, mcp_servers, .. } = self;
         let mut paths: Vec<&mut PathBuf> = Vec::new();
         if let Some(tls) = tls {
             paths.extend([&mut tls.certificate, &mut tls.key]);
             paths.extend(&mut tls.client_ca);
         }
         paths.extend(data_dir);
+        paths.extend(
+            mcp_servers.values_mut().filter_map(|server| server.value_mut().directory.as_mut()),
+        );
         for path in paths {
             // An absolute path stays as it is.
             *path = folder.join(&path);

@@ -38,7 +38,7 @@ pub(super) fn parse(text: &str, environment: &Environment) -> Result<Configurati
     let document = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
         // A document of comments alone is none.
         serde_path_to_error::deserialize::<_, Option<Configuration>>(yaml).map_err(|error| {
-            key = error.path().to_string();
+            key = path(error.path());
             error.into_inner()
         })
     });
@@ -59,6 +59,17 @@ impl Error {
             other => other,
         }
     }
+}
+
+/// Says where something stands, without the step into a value whose place is kept.
+fn path(path: &serde_path_to_error::Path) -> String {
+    let text = path.to_string();
+    let mut steps: Vec<&str> = text.split('.').collect();
+    // Nothing but these maps keeps the places of whole objects.
+    if matches!(steps.as_slice(), ["providers" | "mcp_servers", _, "value", ..]) {
+        steps.remove(2);
+    }
+    steps.join(".")
 }
 
 fn in_our_words(error: &YamlError, key: &str) -> Problem {

@@ -7,7 +7,7 @@ use super::*;
 const EXAMPLE: &str = include_str!("../../../../examples/nuncio.yaml");
 
 fn environment() -> Environment {
-    ["ADMIN_KEY", "OTLP_TOKEN", "WEATHER_TOKEN", "SEARCH_KEY", "ARCHIVE_PASSWORD"]
+    ["ADMIN_KEY", "OTLP_TOKEN", "WEATHER_TOKEN", "OPENAI_API_KEY", "SEARCH_KEY", "ARCHIVE_PASSWORD"]
         .map(|name| (name.to_owned(), format!("secret-of-{name}")))
         .into()
 }
@@ -42,7 +42,7 @@ fn no_text_at_all_is_the_defaults() {
 #[test]
 fn the_example_has_every_key_and_is_good() {
     let configuration = load(EXAMPLE);
-    assert_eq!(configuration.agents.len(), 6);
+    assert_eq!(configuration.agents.len(), 10);
     assert!(check::warnings(&configuration).is_empty());
     // Every key of the tree stands in the example, so that whoever copies it sees it.
     let schema: serde_json::Value = serde_json::from_str(&schema::json_schema()).unwrap();
@@ -162,6 +162,93 @@ fn contradictions_are_refused() {
         &format!("authentication: {{issuers: [{issuer}, {issuer}]}}"),
         "authentication.issuers[1].prefix",
     );
+}
+
+#[test]
+fn agents_of_the_hub_are_made_of_what_is_there() {
+    const GROUND: &str = "providers: {openai: {type: openai, api_key: k}}\n\
+                          mcp_servers: {files: {command: [x]}}\n";
+    #[track_caller]
+    fn check(agent: &str, expected: &[(&str, &str)]) {
+        let text = format!("{GROUND}agents: [{{name: a, {agent}}}]");
+        let found = match read(&text, &environment()) {
+            Ok(_) => Vec::new(),
+            Err(error) => error
+                .problems()
+                .iter()
+                .map(|problem| (problem.key().to_owned(), problem.what().to_owned()))
+                .collect(),
+        };
+        let found: Vec<_> = found.iter().map(|(key, what)| (key.as_str(), what.as_str())).collect();
+        assert_eq!(found, expected, "{agent}");
+    }
+    check("kind: llm, model: openai/gpt-5, tools: ['mcp://files', 'agent://b']", &[]);
+    check("kind: http, url: 'http://localhost:1/x', query: q", &[]);
+    check("kind: mcp, tool: 'mcp://files/read'", &[]);
+    check("kind: llm", &[("agents[0].model", "`a`: nothing says which model it asks")]);
+    check("kind: llm, model: gpt-5", &[("agents[0].model", "`gpt-5` is no model")]);
+    check("kind: llm, model: opnai/x", &[("agents[0].model", "there is no provider `opnai`")]);
+    check(
+        "kind: llm, model: openai/x, tools: [files, 'mcp://fils', 'http://a.example']",
+        &[
+            ("agents[0].tools[0]", "`files` is no tool"),
+            ("agents[0].tools[1]", "there is no MCP server `fils`"),
+            ("agents[0].tools[2]", "http://a.example is plain http"),
+        ],
+    );
+    check(
+        "kind: llm, model: openai/x, temperature: 3, max_turns: 0, output_extract: {mode: json}",
+        &[
+            ("agents[0].temperature", "`a`: expected 0 to 2"),
+            ("agents[0].max_turns", "`a`: expected 1 or more"),
+            (
+                "agents[0].output_extract",
+                "`a`: expected `key` with `mode: json`, `tag` with `mode: tagged`",
+            ),
+        ],
+    );
+    check("kind: http", &[("agents[0].url", "`a`: nothing says what it calls")]);
+    check(
+        "kind: http, url: 'http://a.example'",
+        &[("agents[0].url", "http://a.example is plain http")],
+    );
+    check("kind: mcp", &[("agents[0].tool", "`a`: nothing says which tool it calls")]);
+    check(
+        "kind: mcp, tool: 'mcp://files'",
+        &[("agents[0].tool", "`mcp://files` is not one tool of an MCP server")],
+    );
+    check(
+        "kind: echo, model: openai/x, headers: {a: b}",
+        &[
+            ("agents[0].model", "`a`: `model` is for `kind: llm` only"),
+            ("agents[0].headers", "`a`: `headers` is for `kind: http` only"),
+        ],
+    );
+}
+
+#[test]
+fn providers_and_servers_are_whole() {
+    check_refused(
+        "providers:\n  claude: {type: anthropic}\n",
+        "line 2, column 11: providers.claude.api_key: `claude`: the provider wants a key; add \
+         `api_key: ${ANTHROPIC_API_KEY}`, or the `url` of one that wants none",
+    );
+    check_refused(
+        "providers:\n  x: {type: opena1, api_key: k}\n",
+        "line 2, column 13: providers.x.type: `opena1` is not known here; did you mean `openai`?",
+    );
+    check_refused(
+        "mcp_servers:\n  x: {command: [a], url: 'https://a.example'}\n",
+        "line 2, column 6: mcp_servers.x: `x`: expected one of `command` and `url`; write \
+         `command: [program, argument]` for a program that is started here, `url` for a server \
+         that runs elsewhere",
+    );
+    check_refused(
+        "default_model: mistral/x",
+        "line 1, column 16: default_model: there is no provider `mistral`; add it to `providers`",
+    );
+    let same = load("providers: {x: {type: openai-compatible, url: 'http://localhost:8000/v1'}}");
+    assert_eq!(same.providers["x"].kind, ProviderKind::Openai);
 }
 
 #[test]

@@ -432,6 +432,11 @@ impl<T> Placed<T> {
     pub const fn get(&self) -> &T {
         &self.value
     }
+
+    /// Returns the value, to change it.
+    pub(super) const fn value_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
 }
 
 impl<T> std::ops::Deref for Placed<T> {

@@ -75,6 +75,11 @@ impl Cards {
         Some(Self { unversioned: finish(unversioned), old: finish(old), v1: finish(v1) })
     }
 
+    /// Returns what readers are shown who name no version.
+    pub(super) fn unversioned(&self) -> String {
+        String::from_utf8_lossy(&self.unversioned).into_owned()
+    }
+
     pub(super) fn find(&self, path: &str, headers: &HeaderMap) -> Bytes {
         let is_v1 = headers.get(VERSION).is_some_and(|value| value == "1.0");
         match path {

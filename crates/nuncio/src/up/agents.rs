@@ -21,14 +21,28 @@ use nuncio_protocol::{
     ids::{AgentId, Organisation},
     json,
 };
-use nuncio_server::kinds::{Command, Echo};
-use nuncio_tasks::agent::Employed;
 
-/// Brings the directory in line with the file.
-pub(super) async fn configure(hub: &Hub, configuration: &Configuration) -> anyhow::Result<()> {
+use super::{kinds::Kinds, toolbox::Toolbox};
+use crate::demo::Demo;
+
+/// Brings the directory in line with the file, and with the demo where the file leaves room.
+pub(super) async fn configure(
+    hub: &Hub,
+    configuration: &Configuration,
+    demo: Option<&Demo>,
+) -> anyhow::Result<()> {
     let directory = &hub.directory;
     let organisation = Organisation::parse(&configuration.organisation)?;
-    let agents = configuration.agents.iter().map(agent).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut agents = configuration.agents.iter().map(agent).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut shown = Vec::new();
+    if let Some(demo) = demo {
+        let (room, left_out) = demo.agents(hub, &organisation, &agents)?;
+        for name in left_out {
+            tracing::warn!(agent = name, "left out of the demo: you have an agent of that name");
+        }
+        shown.extend(room.iter().map(|one| one.agent.name.clone()));
+        agents.extend(room);
+    }
     let configured = directory.configure(&organisation, &agents).await.context("agents")?;
     for name in &configured.added {
         tracing::info!(agent = %name, "added by the configuration");
@@ -37,7 +51,10 @@ pub(super) async fn configure(hub: &Hub, configuration: &Configuration) -> anyho
         tracing::info!(agent = %name, "removed by the configuration");
     }
     if let Some(gateway) = &hub.gateway {
-        employ(gateway, directory, &organisation, configuration)?;
+        employ(gateway, directory, &organisation, configuration, demo.map(|demo| (demo, &*shown)))?;
+    }
+    if demo.is_some() {
+        Demo::keep_workflow(hub, &organisation).await.context("the workflow of the demo")?;
     }
     let rules = configuration.rules.iter().enumerate();
     let rules = rules.map(|(index, written)| rule(directory, &organisation, index, written));
@@ -52,20 +69,27 @@ fn employ(
     directory: &Directory,
     organisation: &Organisation,
     configuration: &Configuration,
+    demo: Option<(&Demo, &[AgentName])>,
 ) -> anyhow::Result<()> {
     let state = directory.state();
+    let kinds = Kinds::new(gateway, organisation, configuration);
     let mut hosted = Vec::new();
+    if let Some((demo, names)) = demo {
+        let agents = names.iter().filter_map(|name| state.named(organisation, name));
+        hosted.extend(agents.filter_map(|agent| {
+            let employed = demo.employed(agent.name.as_str(), &agent.id, gateway)?;
+            Some((agent.id.clone(), employed))
+        }));
+    }
     let mut proofs: Vec<(AgentId, Arc<dyn Credentials>)> = Vec::new();
     for written in &configuration.agents {
         let name = AgentName::parse(&written.name)?;
         let Some(agent) = state.named(organisation, &name) else { continue };
-        match written.kind {
-            Some(Kind::Echo) => hosted.push((agent.id.clone(), Employed::new(Echo))),
-            Some(Kind::Command) => {
-                let (program, rest) = written.command.split_first().context("a program")?;
-                hosted.push((agent.id.clone(), Employed::new(Command::new(program, rest))));
-            }
-            None => {}
+        if let Some(kind) = written.kind {
+            let employed = kinds.employ(kind, agent, written);
+            let employed = employed.with_context(|| format!("the agent `{name}`"))?;
+            hosted.push((agent.id.clone(), employed));
+            continue;
         }
         let url = written.url.as_ref().or(written.card.as_ref());
         if let (Some(credential), Some(url)) = (&written.credential, url) {
@@ -74,8 +98,10 @@ fn employ(
             proofs.push((agent.id.clone(), proof));
         }
     }
-    gateway.host(hosted);
     gateway.prove_with(proofs);
+    gateway.equip(Arc::new(Toolbox::new(&kinds)));
+    // Last: what an earlier hub has left is taken up then.
+    gateway.host(hosted);
     Ok(())
 }
 
@@ -105,13 +131,22 @@ fn hosted_card(written: &configuration::Agent, kind: Kind) -> anyhow::Result<Car
         Kind::Command => {
             format!("Runs {}", written.command.first().map_or("a program", String::as_str))
         }
+        Kind::Llm => "Asks a language model".to_owned(),
+        Kind::Http => "Sends an HTTP request".to_owned(),
+        Kind::Mcp => {
+            format!("Calls {}", written.tool.as_ref().map_or("a tool", |tool| tool.as_str()))
+        }
     });
     let card = AgentCard::builder(name)
         .description(&description)
         .skill(AgentSkill::new(name, name, &description, [name]))
         .streaming()
-        .push_notifications()
-        .build();
+        .push_notifications();
+    let card = match kind {
+        Kind::Llm | Kind::Http | Kind::Mcp => card.input_modes(["*/*"]).output_modes(["*/*"]),
+        Kind::Echo | Kind::Command => card,
+    };
+    let card = card.build();
     Ok(Card::parse(&json::to_string(&card))?)
 }
 
@@ -119,10 +154,13 @@ fn agent(written: &configuration::Agent) -> anyhow::Result<ConfiguredAgent> {
     let mut agent = NewAgent::new(AgentName::parse(&written.name)?);
     agent.role.clone_from(&written.role);
     let text = |url: &configuration::WebUrl| url.as_str().into();
+    // What a hosted agent calls is nobody's address.
+    let is_elsewhere = written.kind.is_none();
+    let written_url = written.url.as_ref().filter(|_| is_elsewhere);
     agent.addresses = Addresses {
-        public: written.public_url.as_ref().or(written.url.as_ref()).map(text),
+        public: written.public_url.as_ref().or(written_url).map(text),
         internal: written.internal_url.as_ref().map(text),
-        card: written.card.as_ref().or(written.url.as_ref()).map(text),
+        card: written.card.as_ref().or(written_url).map(text),
     };
     agent.delivery = match written.delivery {
         configuration::Delivery::Direct => Delivery::Direct,

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use nuncio_hub::Hub;
 
 use super::keys::Key;
-use crate::data;
+use crate::{data, demo::TRY};
 
 /// Leaves a note where the other commands look for a hub.
 pub(super) fn leave(hub: &Hub, address: SocketAddr, key: &Key) -> anyhow::Result<()> {
@@ -18,7 +18,7 @@ pub(super) fn leave(hub: &Hub, address: SocketAddr, key: &Key) -> anyhow::Result
 
 /// Says that the hub is ready.
 #[expect(clippy::print_stderr, reason = "for people, and for scripts that wait for it")]
-pub(super) fn say(hub: &Hub, address: SocketAddr, key: &Key, login: &str) {
+pub(super) fn say(hub: &Hub, address: SocketAddr, (key, login): (&Key, &str), has_demo: bool) {
     let url = local_url(hub, address);
     eprintln!("listening on {url}");
     if hub.settings.is_open {
@@ -30,8 +30,18 @@ pub(super) fn say(hub: &Hub, address: SocketAddr, key: &Key, login: &str) {
     eprintln!("log in:       {login}");
     if std::io::stderr().is_terminal() {
         eprintln!("              (good once, for a minute; `nuncio login` makes another)");
+    }
+    if has_demo {
+        eprintln!("web:          {url}/");
+        eprintln!("agents:       {url}/agents/NAME, by A2A 1.0 and 0.3");
+        eprintln!("tools (MCP):  {url}/mcp, or `nuncio mcp`");
+        for (index, command) in TRY.iter().enumerate() {
+            eprintln!("{}{command}", if index == 0 { "try:          " } else { "              " });
+        }
+    } else if std::io::stderr().is_terminal() {
         eprintln!("agents:       nuncio agents");
         eprintln!("add one:      nuncio agents add https://agent.example");
+        eprintln!("try some:     nuncio up --demo");
     }
 }
 

@@ -1,6 +1,6 @@
 //! A file that changes while the hub runs.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, sync::Arc};
 
 use nuncio::{
     configuration::{Changes, Configuration, Layers, Loaded, Watcher},
@@ -9,18 +9,25 @@ use nuncio::{
 use nuncio_hub::{Hub, directory::Actor};
 
 use super::{agents, start::rule_settings};
+use crate::demo::Demo;
 
 /// Takes over what can change while the hub runs.
 pub(super) struct Reload {
     watcher: Watcher,
     current: Configuration,
     hub: Hub,
+    demo: Option<Arc<Demo>>,
 }
 
 impl Reload {
-    pub(super) fn new(layers: Layers, loaded: &Loaded, hub: Hub) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        layers: Layers,
+        loaded: &Loaded,
+        hub: Hub,
+        demo: Option<Arc<Demo>>,
+    ) -> anyhow::Result<Self> {
         let watcher = Watcher::new(layers, loaded)?;
-        Ok(Self { watcher, current: loaded.configuration.clone(), hub })
+        Ok(Self { watcher, current: loaded.configuration.clone(), hub, demo })
     }
 
     /// Waits for changes for as long as it is asked to.
@@ -60,6 +67,6 @@ impl Reload {
         if settings != rule_settings(&self.current) {
             self.hub.directory.set_settings(settings, &Actor::configuration()).await?;
         }
-        agents::configure(&self.hub, next).await
+        agents::configure(&self.hub, next, self.demo.as_deref()).await
     }
 }

@@ -26,13 +26,16 @@ use nuncio_store::postgres::{self, NotifyHints};
 use nuncio_tasks::{hints::Hints, push::Push};
 use tokio::net::lookup_host;
 
-use super::{Kept, agents, keys, notice, open_store, reload::Reload, traced::traced};
-use crate::data::Data;
+use super::{
+    Kept, agents, canvas, keys, notice, open_store, reload::Reload, taken, traced::traced,
+};
+use crate::{data::Data, demo::Demo, mcp};
 
 pub(super) async fn start(
     layers: &Layers,
     loaded: Loaded,
     telemetry: &Telemetry,
+    demo: Option<Arc<Demo>>,
 ) -> anyhow::Result<()> {
     let configuration = &loaded.configuration;
     check_reach(configuration)?;
@@ -40,25 +43,31 @@ pub(super) async fn start(
     let kept = open_store(&loaded, &data).await?;
     let listener = bind(configuration).await?;
     let address = listener.local_addr();
-    let hub = assemble(configuration, &data, &kept, address).await?;
+    let mcp = mcp::Endpoint::new();
+    let hub = assemble(configuration, &data, &kept, (address, demo.is_some(), &mcp)).await?;
     let key = keys::administrator(&hub, configuration, &data).await?;
-    agents::configure(&hub, configuration).await?;
+    agents::configure(&hub, configuration, demo.as_deref()).await?;
     notice::leave(&hub, address, &key)?;
     let login = Login {
         name: keys::ADMINISTRATOR.to_owned(),
         organisation: hub.settings.organisation.clone(),
         is_administrator: true,
     };
-    notice::say(&hub, address, &key, &hub.login_link(login)?);
+    notice::say(&hub, address, (&key, &hub.login_link(login)?), demo.is_some());
 
     let patience = configuration.limits.drain.get();
-    let signals = tokio::spawn(stop_when_told(hub.clone(), patience));
-    let reload = Reload::new(layers.clone(), &loaded, hub.clone())?;
+    let signals = tokio::spawn(stop_when_told(hub.clone(), mcp, patience));
+    let reload = Reload::new(layers.clone(), &loaded, hub.clone(), demo)?;
     tokio::select! {
         () = serve_behind(hub.clone(), listener, traced) => {}
         never = reload.run(telemetry) => match never {},
     }
     signals.abort();
+    if let Some(gateway) = &hub.gateway {
+        // Programs that agents have started end with them.
+        gateway.host([]);
+        gateway.put_down();
+    }
     kept.close().await;
     Ok(())
 }
@@ -86,7 +95,7 @@ async fn bind(configuration: &Configuration) -> anyhow::Result<Listener> {
     let mut limits = listen::Limits::default();
     limits.connections = usize::try_from(configuration.limits.connections.get())?;
     limits.header_timeout = configuration.limits.header_timeout.get();
-    let listener = Listener::bind(address).await.with_context(|| format!("listen at {text}"))?;
+    let listener = Listener::bind(address).await.map_err(|error| taken::explain(error, address))?;
     let listener = listener.limits(limits);
     let Some(files) = &configuration.tls else { return Ok(listener) };
     let mut tls = Tls::from_files(&files.certificate, &files.key)?;
@@ -101,7 +110,7 @@ async fn assemble(
     configuration: &Configuration,
     data: &Data,
     kept: &Kept,
-    address: SocketAddr,
+    (address, has_demo, mcp): (SocketAddr, bool, &mcp::Endpoint),
 ) -> anyhow::Result<Hub> {
     let organisation = Organisation::parse(&configuration.organisation)?;
     let mut options = directory::Options::default();
@@ -109,7 +118,7 @@ async fn assemble(
     options.liveness = liveness(configuration);
     options.hold_cards = configuration.hold_cards;
     let directory = Directory::open(kept.hub(), options).await?;
-    let guard = Guard::new(policy(configuration, address));
+    let guard = Guard::new(policy(configuration, address, has_demo));
     let gatekeeper = gatekeeper(configuration, &directory, &guard)?;
     let url = public_url(configuration, address);
     let minter = keys::minter(data, &url)?;
@@ -118,6 +127,7 @@ async fn assemble(
     settings.facades = Facades {
         molecule: configuration.dialects.contains(&Dialect::Molecule),
         opportunity: configuration.dialects.contains(&Dialect::Opportunity),
+        upal: configuration.dialects.contains(&Dialect::Upal),
     };
     settings.bodies.bytes = configuration.limits.request_body.bytes();
     settings.hosts = configuration.hosts.iter().map(|host| host.as_str().to_owned()).collect();
@@ -129,6 +139,8 @@ async fn assemble(
     settings.limits.streams = usize::try_from(limits.streams_per_caller.get())?;
     let mut parts = Parts::new(directory, gatekeeper, guard, minter, settings);
     parts.metrics = Metrics::with_agents(configuration.telemetry.agents);
+    parts.canvas = Some(canvas::canvas());
+    parts.mcp = Some(Arc::new(mcp.clone()));
     parts.gateway = Some(gateway(configuration, data, kept, &parts)?);
     Ok(Hub::new(parts))
 }
@@ -142,6 +154,7 @@ fn gateway(
 ) -> anyhow::Result<Gateway> {
     let mut settings = gateway::Settings::new(parts.settings.organisation.clone());
     settings.is_open = parts.settings.is_open;
+    settings.awaits_hosted = true;
     // Addresses of webhooks are a caller's word: nothing but what is public.
     let client = Client::new(Guard::new(Policy::default()));
     let push = Push::new(client, data.sealing_key()?);
@@ -181,8 +194,8 @@ fn liveness(configuration: &Configuration) -> Liveness {
 }
 
 /// What the hub may reach. Addresses that are not public are open only where the file says so,
-/// and on this machine if the hub itself listens nowhere else.
-fn policy(configuration: &Configuration, address: SocketAddr) -> Policy {
+/// and on this machine if the hub itself listens nowhere else, or has agents of the demo there.
+fn policy(configuration: &Configuration, address: SocketAddr, has_demo: bool) -> Policy {
     let mut policy = Policy::default().forbid_listener(address);
     let open = |policy: Policy, range: IpNet| {
         policy.open(Purpose::Agent, range).open(Purpose::Card, range)
@@ -191,7 +204,7 @@ fn policy(configuration: &Configuration, address: SocketAddr) -> Policy {
         let policy = policy.allow_http(Errand::administrator(Purpose::Agent));
         policy.allow_http(Errand::administrator(Purpose::Card))
     };
-    if address.ip().is_loopback() {
+    if address.ip().is_loopback() || has_demo {
         for range in ["127.0.0.0/8", "::1/128"] {
             policy = open(policy, range.parse().expect("a range"));
         }
@@ -260,10 +273,11 @@ fn public_url(configuration: &Configuration, address: SocketAddr) -> String {
     format!("{scheme}://{address}")
 }
 
-async fn stop_when_told(hub: Hub, patience: Duration) {
+async fn stop_when_told(hub: Hub, mcp: mcp::Endpoint, patience: Duration) {
     told_to_stop().await;
     tracing::info!("stopping");
     hub.drain.begin(patience);
+    mcp.stop();
     told_to_stop().await;
     tracing::info!("stopping at once");
     hub.drain.begin(Duration::ZERO);

@@ -9,5 +9,5 @@ mod secrets;
 mod snapshots;
 mod streams;
 pub(crate) mod support;
-mod terminal;
+pub(crate) mod terminal;
 mod ways;

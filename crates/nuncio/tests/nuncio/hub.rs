@@ -287,16 +287,21 @@ async fn two_hubs_share_a_database() {
 fn a_browser_that_was_let_in_sees_who_is_there() {
     let owner = Owner::new(&[]);
     owner.did(&["agents", "add", "--name", "lead", "--role", "<b>bold</b>"]);
-    let (_, page) = owner.hub.send("GET", "/", "", "");
-    assert!(page.contains("nuncio login") && !page.contains("lead"), "{page}");
+    let (head, _) = owner.hub.send("GET", "/", "", "");
+    assert!(head.contains("location: /ui/"), "{head}");
+    let (head, page) = owner.hub.send("GET", "/ui/", "", "");
+    assert!(head.contains("script-src 'self'") && head.contains("etag: "), "{head}");
+    assert!(page.contains("Nuncio") && !page.contains("lead"), "{page}");
+    let (head, _) = owner.hub.send("GET", "/api/v1/agents", "", "");
+    assert!(head.starts_with("HTTP/1.1 401"), "{head}");
     let link = owner.did(&["login"]);
     let path = &link.trim()[link.find("/login").unwrap()..];
     let (head, _) = owner.hub.send("GET", path, "", "");
     let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
     let cookie = format!("cookie: {}\r\n", cookie.split(';').next().unwrap());
-    let (head, page) = owner.hub.send("GET", "/", &cookie, "");
-    assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");
-    assert!(page.contains("<td>lead<td>provisioning<td>&lt;b&gt;bold"), "{page}");
+    assert!(head.contains("location: /ui/"), "{head}");
+    let (_, agents) = owner.hub.send("GET", "/api/v1/agents", &cookie, "");
+    assert!(agents.contains("\"name\":\"lead\""), "{agents}");
 }
 
 /// Takes one request of an exporter, and returns its body.

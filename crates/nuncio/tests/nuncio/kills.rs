@@ -3,6 +3,7 @@
 
 mod agent;
 mod callers;
+mod runs;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

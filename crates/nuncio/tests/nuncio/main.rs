@@ -1,9 +1,13 @@
 //! The program from outside. One program, since each costs a link.
 
 mod cli;
+mod demo;
 mod doctor;
 mod hub;
 mod kills;
+mod kinds;
+mod mcp;
 mod mock;
 mod program;
 mod reload;
+mod workflow;

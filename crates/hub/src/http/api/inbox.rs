@@ -4,6 +4,8 @@
 //! and nothing is kept for it. An answer is a message to the task, as its caller would send it;
 //! its metadata says who has answered. Approvals and denials are answers with a part for
 //! programs: `{"approved": true}` or `{"approved": false, "reason": "…"}`.
+//!
+//! What a node of a run asks, the run asks as well. Such a question stands here once, as the run's.
 
 use axum::{
     Json,
@@ -11,7 +13,8 @@ use axum::{
 };
 use http::{HeaderMap, StatusCode};
 use nuncio_protocol::{
-    ids::{ContextId, TaskId},
+    error::ErrorKind,
+    ids::{AgentId, ContextId, TaskId},
     json::{self, Object, Raw},
     message::{Message, Part},
     operation::Operation,
@@ -64,7 +67,8 @@ pub(crate) struct InboxPage {
     /// What to ask with as `after` for the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// How many there are on all pages, for whoever sees all.
+    /// How many there are on all pages, for whoever sees all. Where there are several pages, what
+    /// a run and its node both ask may count twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<u64>,
 }
@@ -123,12 +127,38 @@ pub(crate) async fn list(
     let filter = Filter { states: WAITING.to_vec(), ..Filter::default() };
     let page = (asked.after.as_deref().unwrap_or_default(), asked.limit);
     let Rows { rows, next_page_token, total } = tasks::rows(&hub, &scopes, filter, page).await?;
-    let seen = rows.into_iter().filter(|row| sight::sees(&hub, &who, &row.head.place));
+    let mut items = Vec::with_capacity(rows.len());
+    let mut left_out = 0;
+    for row in rows {
+        if !sight::sees(&hub, &who, &row.head.place) {
+            continue;
+        }
+        if is_asked_by_its_run(&hub, &row).await? {
+            left_out += 1;
+        } else {
+            items.push(ItemView::new(&hub, &who, row));
+        }
+    }
     Ok(Json(InboxPage {
-        items: seen.map(|row| ItemView::new(&hub, &who, row)).collect(),
+        items,
         next: Some(next_page_token).filter(|token| !token.is_empty()),
-        total: who.overseer().is_ok().then_some(total),
+        total: who.overseer().is_ok().then_some(total.saturating_sub(left_out)),
     }))
+}
+
+/// Tells whether a run waits for the same answer.
+async fn is_asked_by_its_run(hub: &Hub, row: &Row) -> Result<bool, Problem> {
+    let Some(parent) = &row.parent else { return Ok(false) };
+    let scope = Scope::tenant(row.head.place.tenant.clone());
+    let run = match sight::gateway(hub)?.tasks().find(&scope, parent).await {
+        Ok(head) => head,
+        Err(error) if error.kind() == ErrorKind::TaskNotFound => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    let workflow = AgentId::parse(run.place.agent.as_str()).ok();
+    let state = hub.directory.state();
+    let is_run = workflow.is_some_and(|id| state.workflow(&id, None).is_some());
+    Ok(is_run && WAITING.contains(&run.state))
 }
 
 #[utoipa::path(

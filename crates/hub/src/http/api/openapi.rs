@@ -23,7 +23,8 @@ use utoipa::{
 };
 
 use super::{
-    agents, audit, cards, epoch, events, inbox, keys, register, route, rules, tasks, work,
+    agents, audit, cards, epoch, events, inbox, keys, register, route, rules, runs, tasks,
+    triggers, work, workflows,
 };
 
 /// What an answer can be instead of what was asked for.
@@ -113,6 +114,25 @@ const BESIDE: [(&str, &str, &str, &str); 9] = [
         tasks::say::reply,
         tasks::push::show,
         tasks::push::redeliver,
+        workflows::list,
+        workflows::validate,
+        workflows::show,
+        workflows::save,
+        workflows::remove,
+        runs::begin,
+        runs::list,
+        runs::show,
+        runs::events,
+        runs::cancel,
+        runs::rerun,
+        runs::answer,
+        triggers::list,
+        triggers::add,
+        triggers::show,
+        triggers::remove,
+        triggers::pause,
+        triggers::resume,
+        triggers::hook,
         inbox::list,
         inbox::answer,
         inbox::approve,

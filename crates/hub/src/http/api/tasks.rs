@@ -157,7 +157,7 @@ fn caller(hub: &Hub, who: &Who, text: &str) -> Result<Name, Problem> {
 }
 
 /// Reads states: as A2A names them, or as people do.
-fn states(text: &str) -> Result<Vec<TaskState>, Problem> {
+pub(crate) fn states(text: &str) -> Result<Vec<TaskState>, Problem> {
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
     let states = words.map(|word| {
         let name = word.to_ascii_uppercase().replace('-', "_");

@@ -11,7 +11,7 @@ mod live;
 mod outcome;
 mod proxy;
 mod queue;
-mod refused;
+pub(super) mod refused;
 mod registry;
 mod tokens;
 mod view;

@@ -49,7 +49,7 @@ impl World {
         change: impl FnOnce(&mut Settings),
         engine: impl FnOnce(engine::Builder) -> engine::Builder,
     ) -> Self {
-        let facades = Facades { molecule: true, opportunity: true };
+        let facades = Facades { molecule: true, opportunity: true, upal: false };
         let (mut parts, world) = Self::parts(disk.hub, facades, Options::default()).await;
         // Tests ask until it is so.
         parts.settings.limits.requests = 1_000_000;

@@ -76,10 +76,10 @@ impl Agent for Clerk {
 }
 
 /// A hub, its store, and the clerk.
-pub(super) struct Office {
-    pub(super) address: SocketAddr,
-    pub(super) hub: Hub,
-    pub(super) administrator: Http,
+pub(crate) struct Office {
+    pub(crate) address: SocketAddr,
+    pub(crate) hub: Hub,
+    pub(crate) administrator: Http,
     key: String,
     store: Arc<MemoryHub>,
     tasks: Arc<MemoryStore>,
@@ -90,7 +90,7 @@ pub(super) struct Office {
 
 impl Office {
     /// Opens with a clerk in the directory whom everybody may call.
-    pub(super) async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         let clerk = Clerk::default();
         let bound = Server::new("clerk", clerk.clone()).bind("127.0.0.1:0").await;
         let bound = bound.expect("there is a free port");
@@ -114,7 +114,7 @@ impl Office {
     }
 
     /// Closes the hub, and opens another on the same store.
-    pub(super) async fn reopen(self) -> Self {
+    pub(crate) async fn reopen(self) -> Self {
         self.hub.drain.begin(Duration::ZERO);
         let gateway = self.hub.gateway.as_ref().expect("it has one");
         gateway.stop(Duration::ZERO).await;
@@ -133,13 +133,20 @@ impl Office {
         }
     }
 
+    /// Opens another hub on the same store.
+    pub(crate) async fn beside(&self) -> (Hub, Http) {
+        let key: ApiKey = self.key.parse().expect("a key");
+        let (address, hub) = start(&self.store, &self.tasks, &key).await;
+        (hub, bearer(address, &self.key))
+    }
+
     /// Returns what the clerk was told last.
-    pub(super) fn last_told(&self) -> Message {
+    pub(crate) fn last_told(&self) -> Message {
         self.last().message
     }
 
     /// Returns the trace that what the clerk was told last is part of.
-    pub(super) fn last_trace(&self) -> String {
+    pub(crate) fn last_trace(&self) -> String {
         self.last().trace.expect("every call is part of one").parent
     }
 
@@ -149,24 +156,24 @@ impl Office {
     }
 
     /// Ends the clerk's process, as it were.
-    pub(super) fn send_clerk_home(&self) {
+    pub(crate) fn send_clerk_home(&self) {
         self.stopper.stop_at_once();
     }
 
     /// Calls as an administrator, and expects it to be done.
-    pub(super) async fn done(&self, method: &str, path: &str, body: &Value) -> Value {
+    pub(crate) async fn done(&self, method: &str, path: &str, body: &Value) -> Value {
         done(&self.administrator, method, path, body).await
     }
 
     /// Lets a person in.
-    pub(super) async fn person(&self, name: &str, scopes: &[&str]) -> Http {
+    pub(crate) async fn person(&self, name: &str, scopes: &[&str]) -> Http {
         let new = json!({ "name": name, "scopes": scopes });
         let made = self.done("POST", "/api/v1/keys", &new).await;
         bearer(self.address, made["key"].as_str().expect("a key"))
     }
 
     /// Lets an agent register that is served by the clerk's program, and returns its id.
-    pub(super) async fn join(&self, name: &str) -> (String, Http) {
+    pub(crate) async fn join(&self, name: &str) -> (String, Http) {
         let enrolment = self.done("POST", "/api/v1/enrolments", &json!({})).await;
         let newcomer = bearer(self.address, enrolment["key"].as_str().expect("a key"));
         let card = json!({
@@ -200,7 +207,8 @@ async fn start(
     let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
     let listener = Listener::bind(nowhere).await.expect("there is a free port");
     let address = listener.local_addr();
-    let settings = Settings::new(acme(), format!("http://{address}"));
+    let mut settings = Settings::new(acme(), format!("http://{address}"));
+    settings.facades.upal = true;
     let store = Arc::clone(store);
     let directory = Directory::open(store, Options::default()).await.expect("it opens");
     directory.admit_administrator(&acme(), key, "ann").await.expect("it is let in");
@@ -226,7 +234,7 @@ fn bearer(address: SocketAddr, key: &str) -> Http {
     Http::new(address).with("authorization", &format!("Bearer {key}"))
 }
 
-pub(super) async fn send(http: &Http, method: &str, path: &str, body: &Value) -> Reply {
+pub(crate) async fn send(http: &Http, method: &str, path: &str, body: &Value) -> Reply {
     let (headers, body): (&[(&str, &str)], _) = match body {
         Value::Null => (&[], String::new()),
         body => (&[("content-type", "application/json")], body.to_string()),
@@ -235,14 +243,14 @@ pub(super) async fn send(http: &Http, method: &str, path: &str, body: &Value) ->
 }
 
 /// Calls, and expects it to be done.
-pub(super) async fn done(http: &Http, method: &str, path: &str, body: &Value) -> Value {
+pub(crate) async fn done(http: &Http, method: &str, path: &str, body: &Value) -> Value {
     let reply = send(http, method, path, body).await;
     assert!(reply.status < 300, "{method} {path}: {} {}", reply.status, reply.text());
     if reply.body.is_empty() { Value::Null } else { reply.json() }
 }
 
 /// Expects a refusal with this status and code.
-pub(super) async fn refused(
+pub(crate) async fn refused(
     http: &Http,
     (method, path): (&str, &str),
     body: &Value,
@@ -255,7 +263,7 @@ pub(super) async fn refused(
 }
 
 /// Says something to an agent, and returns the answer.
-pub(super) async fn call(http: &Http, agent: &str, text: &str, headers: &[(&str, &str)]) -> Value {
+pub(crate) async fn call(http: &Http, agent: &str, text: &str, headers: &[(&str, &str)]) -> Value {
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "SendMessage",
         "params": {
@@ -271,7 +279,7 @@ pub(super) async fn call(http: &Http, agent: &str, text: &str, headers: &[(&str,
 }
 
 /// Says something to an agent, and returns the id of the task.
-pub(super) async fn ask(http: &Http, agent: &str, text: &str) -> String {
+pub(crate) async fn ask(http: &Http, agent: &str, text: &str) -> String {
     let answer = call(http, agent, text, &[]).await;
     answer["result"]["task"]["id"]
         .as_str()
@@ -280,7 +288,7 @@ pub(super) async fn ask(http: &Http, agent: &str, text: &str) -> String {
 }
 
 /// Follows the events of a task, behind one.
-pub(super) async fn follow(http: &Http, task: &str, after: Option<u64>) -> Frames {
+pub(crate) async fn follow(http: &Http, task: &str, after: Option<u64>) -> Frames {
     let http = http.clone().with("accept", "text/event-stream");
     let path = format!("/api/v1/tasks/{task}/events");
     let after = after.map(|after| after.to_string());

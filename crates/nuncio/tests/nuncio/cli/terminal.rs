@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::Read as _,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use rustix::{
@@ -16,7 +16,18 @@ use rustix::{
 use crate::cli::support::{User, came_of, serve};
 
 /// Runs a command in a terminal; returns its exit code and everything it wrote there.
-pub(crate) fn play(mut command: Command) -> (i32, Vec<u8>) {
+pub(crate) fn play(command: Command) -> (i32, Vec<u8>) {
+    let (mut child, mut master) = begin(command);
+    let mut written = Vec::new();
+    // Linux ends it with an error when nobody is left who writes.
+    if let Err(error) = master.read_to_end(&mut written) {
+        assert_eq!(error.raw_os_error(), Some(Errno::IO.raw_os_error()), "{error}");
+    }
+    (child.wait().expect("it ends").code().expect("it was not killed"), written)
+}
+
+/// Begins a command in a terminal; returns it, and the side on which people sit.
+pub(crate) fn begin(mut command: Command) -> (Child, File) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&master).expect("our own");
     unlockpt(&master).expect("our own");
@@ -26,16 +37,10 @@ pub(crate) fn play(mut command: Command) -> (i32, Vec<u8>) {
     let inner = open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("it is there");
     let inner = File::from(inner);
     let copy = || Stdio::from(inner.try_clone().expect("one more"));
-    let mut child =
-        command.stdin(copy()).stdout(copy()).stderr(copy()).spawn().expect("it can be run");
+    let child = command.stdin(copy()).stdout(copy()).stderr(copy()).spawn().expect("it can be run");
     // The last one who writes there is the child, then.
     drop((command, inner));
-    let mut written = Vec::new();
-    // Linux ends it with an error when nobody is left who writes.
-    if let Err(error) = File::from(master).read_to_end(&mut written) {
-        assert_eq!(error.raw_os_error(), Some(Errno::IO.raw_os_error()), "{error}");
-    }
-    (child.wait().expect("it ends").code().expect("it was not killed"), written)
+    (child, File::from(master))
 }
 
 /// Returns what is left on the screen in the end, line by line and without colours.

@@ -60,6 +60,18 @@ impl Caller {
 
     /// Sends under a key until the task has ended.
     pub(super) async fn send(&self, name: &str) -> Came {
+        came(name, &self.until_ended(name).await)
+    }
+
+    /// The same, and returns the text of what came of it.
+    pub(super) async fn run(&self, name: &str) -> String {
+        let task = self.until_ended(name).await;
+        assert_eq!(task.status.state, TaskState::Completed, "{name}: {:?}", task.status.message);
+        let parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
+        parts.filter_map(Part::as_text).collect()
+    }
+
+    async fn until_ended(&self, name: &str) -> Task {
         let request = request(name);
         let mut last = None;
         let all = timeout(PATIENCE, async {
@@ -79,7 +91,7 @@ impl Caller {
         });
         let ended = all.await;
         assert!(ended.is_ok(), "{name}: it does not end: {last:?}");
-        came(name, &last.expect("it has ended"))
+        last.expect("it has ended")
     }
 
     /// Streams, and comes back behind the last event, until the task has ended.

@@ -112,7 +112,10 @@ pub(crate) async fn list(
     }
     let watching = Watching::new(&hub, who, &head, Seq(after)).await?;
     Ok(sse::answer(stream::unfold(watching, |mut watching| async move {
-        let event = watching.next().await?;
+        let event = match watching.next().await? {
+            Logged::Entry(entry) => (&entry).into(),
+            Logged::Snapshot(seq, task) => TaskEvent::snapshot(seq, *task),
+        };
         Some((sse::frame(Some(event.seq), &event), watching))
     })))
 }
@@ -136,7 +139,7 @@ async fn page(hub: &Hub, head: &Head, asked: &Asked) -> Result<TaskEventPage, Pr
 }
 
 /// Somebody who follows a task, for as long as they may.
-struct Watching {
+pub(crate) struct Watching {
     hub: Hub,
     who: Who,
     place: Place,
@@ -148,7 +151,7 @@ struct Watching {
 }
 
 impl Watching {
-    async fn new(hub: &Hub, who: Who, head: &Head, after: Seq) -> Result<Self, Problem> {
+    pub(crate) async fn new(hub: &Hub, who: Who, head: &Head, after: Seq) -> Result<Self, Problem> {
         let place = hub.meter.stream(&who.meter_name()).ok_or_else(|| {
             hub.metrics.rate_limited("streams");
             Problem::too_many_streams()
@@ -170,7 +173,7 @@ impl Watching {
     }
 
     /// Waits for the next event; `None` if there is none, or none for this reader.
-    async fn next(&mut self) -> Option<TaskEvent> {
+    pub(crate) async fn next(&mut self) -> Option<Logged> {
         loop {
             let item = tokio::select! {
                 biased;
@@ -183,10 +186,7 @@ impl Watching {
                 return None;
             }
             match item {
-                Some(Ok(Logged::Entry(entry))) => return Some((&entry).into()),
-                Some(Ok(Logged::Snapshot(seq, task))) => {
-                    return Some(TaskEvent::snapshot(seq, *task));
-                }
+                Some(Ok(logged)) => return Some(logged),
                 Some(Err(error)) => {
                     tracing::error!(%error, "the events of a task cannot be read");
                     return None;

@@ -73,13 +73,24 @@ pub(crate) async fn say(
     (headers, deed): (&HeaderMap, &str),
     parts: Vec<Part>,
 ) -> Result<TaskView, Problem> {
-    let gateway = sight::gateway(hub)?;
     let by = who.actor();
     let key = headers.get("idempotency-key").map(|value| {
         value.to_str().map_err(|_| Problem::invalid("Idempotency-Key", "must be printable ASCII"))
     });
-    let word =
-        Word { parts, by: by.as_str(), key: key.transpose()?, trace: trace::from_headers(headers) };
+    let trace = trace::from_headers(headers);
+    let word = Word { parts, by: by.as_str(), node: None, key: key.transpose()?, trace };
+    say_word(hub, who, head, deed, word).await
+}
+
+/// The same, for a word that is put together already.
+pub(crate) async fn say_word(
+    hub: &Hub,
+    who: &Who,
+    head: &Head,
+    deed: &str,
+    word: Word<'_>,
+) -> Result<TaskView, Problem> {
+    let gateway = sight::gateway(hub)?;
     gateway.say(head, word).await?;
     let place = &head.place;
     let detail = format!("for {} at {}", place.caller, place.agent);

@@ -18,6 +18,7 @@ use nuncio_tasks::{
 use crate::{
     Gateway,
     error::Error,
+    gateway::runs,
     http::{
         problem::Problem,
         who::{Role, Who},
@@ -69,11 +70,15 @@ pub(crate) fn narrowed(scope: Scope, agent: Option<&Name>, caller: Option<&Name>
 /// Tells whether somebody may see a task in one of their [`scopes`]: nobody sees what an agent
 /// does whom they may not call any more.
 pub(crate) fn sees(hub: &Hub, who: &Who, place: &Place) -> bool {
-    match (&who.role, AgentId::parse(place.agent.as_str())) {
+    let agent = match runs::node_of(place.agent.as_str()) {
+        Some((workflow, _)) => Some(workflow),
+        None => AgentId::parse(place.agent.as_str()).ok(),
+    };
+    match (&who.role, agent) {
         (Role::Administrator | Role::Viewer, _) => true,
-        (Role::Agent(id), Ok(agent)) if *id == agent => true,
-        (_, Ok(agent)) => who.sees(hub, Some(&agent)),
-        (_, Err(_)) => false,
+        (Role::Agent(id), Some(agent)) if *id == agent => true,
+        (_, Some(agent)) => who.sees(hub, Some(&agent)),
+        (_, None) => false,
     }
 }
 

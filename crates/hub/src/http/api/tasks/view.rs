@@ -14,7 +14,10 @@ use serde::Serialize;
 
 use super::sight;
 use crate::{
-    gateway::tree::{Ended, Tree},
+    gateway::{
+        runs,
+        tree::{Ended, Tree},
+    },
     http::who::{Role, Who},
     hub::Hub,
     name::AgentName,
@@ -60,6 +63,9 @@ pub(crate) struct Between {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub(crate) agent_name: Option<AgentName>,
+    /// The node, if it is one of a workflow that the hub works on itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) node: Option<String>,
     /// Who asked for it: `user:<name>`, `agent:<id>` or `anonymous`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) caller: Option<String>,
@@ -120,7 +126,13 @@ impl Between {
         };
         let state = hub.directory.state();
         let name = |agent: &AgentId| state.agent(agent).map(|agent| agent.name.clone());
-        let agent = AgentId::parse(place.agent.as_str()).ok().filter(is_known);
+        let node = runs::node_of(place.agent.as_str());
+        let agent = match &node {
+            Some((workflow, _)) => Some(workflow.clone()),
+            None => AgentId::parse(place.agent.as_str()).ok(),
+        };
+        let agent = agent.filter(is_known);
+        let node = node.map(|(_, node)| node.to_owned());
         let (caller, caller_name) = match place.caller.as_str().split_once(':') {
             Some(("agent", id)) => {
                 let id = AgentId::parse(id).ok().filter(is_known);
@@ -132,7 +144,7 @@ impl Between {
             Some((_, name)) => (Some(place.caller.as_str().to_owned()), Some(name.to_owned())),
             None => (Some(place.caller.as_str().to_owned()), None),
         };
-        Self { agent_name: agent.as_ref().and_then(name), agent, caller, caller_name }
+        Self { agent_name: agent.as_ref().and_then(name), agent, node, caller, caller_name }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{error::Error, http::problem::Problem};
 
 /// A refusal: `{"error": "…"}` with the status that says the rest.
 #[derive(Debug)]
-pub(super) struct Refused(pub(super) Problem);
+pub(in crate::http::facade) struct Refused(pub(super) Problem);
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -19,7 +19,7 @@ struct Body<'a> {
 }
 
 impl Refused {
-    pub(super) fn invalid(field: &str, detail: &str) -> Self {
+    pub(in crate::http::facade) fn invalid(field: &str, detail: &str) -> Self {
         Self(Problem::invalid(field, detail))
     }
 }

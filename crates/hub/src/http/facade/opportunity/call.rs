@@ -28,7 +28,8 @@ use crate::{
     agent::Agent,
     gateway::{Gateway, queue::DELIVERY, route::Ranking},
     http::{
-        calls::{self, Callee},
+        calls::Callee,
+        own,
         problem::Problem,
         who::{Role, Who},
     },
@@ -56,8 +57,8 @@ pub(super) async fn call(State(hub): State<Hub>, request: Request) -> Response {
         Err(refused) => return exchange.end(&hub, Err(refused)),
     };
     if is_json_rpc(&body) {
-        // Whoever speaks JSON-RPC names the agent as a tenant; the line is written there.
-        return match calls::shared(&hub, &who, head, body).await {
+        // Whoever speaks JSON-RPC means the hub's own agent; the line is written there.
+        return match own::answer(&hub, &who, head, body).await {
             Ok(response) => response,
             Err(problem) => exchange.end(&hub, Err(problem.into())),
         };
