@@ -1,8 +1,13 @@
 //! Connections are kept, but never across errands.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use nuncio_net::{Client, Code, Errand, Error, Guard, Policy, Purpose, Request};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    sync::Notify,
+};
 
 use crate::support::{ADMINISTRATOR, CALLER, Recorder, Server, fetch, ok, on_loopback, refused};
 
@@ -68,4 +73,76 @@ async fn no_more_connections_are_open_than_allowed() {
     assert!(client.send(Request::get(&other)).await.is_ok());
     drop(open);
     assert!(client.send(Request::get(&url)).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_connection_that_is_given_back_serves_whoever_waits_for_one() {
+    let server = Server::start(ok("hello")).await;
+    let recorder = Recorder::leading_to(server.address);
+    let builder = Client::builder(on_loopback()).dialer(recorder.clone()).connections(1);
+    let client = builder.build().unwrap();
+    let calls = (0..20).map(|_| fetch(&client, &server.url(), CALLER));
+    for answer in futures_util::future::join_all(calls).await {
+        assert_eq!(answer.unwrap(), "hello");
+    }
+    assert_eq!(server.requests().len(), 20);
+    assert_eq!(recorder.dialed(), [server.address]);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_read_gives_its_connection_back_or_closes_it() {
+    let server = Server::start(ok("hello")).await;
+    let builder = Client::builder(on_loopback()).connections(1);
+    let client = builder.connect_limit(Duration::from_secs(30)).build().unwrap();
+    let url = client.guard().check_url(&server.url(), CALLER).unwrap();
+    for _ in 0..5 {
+        drop(client.send(Request::get(&url)).await.unwrap());
+    }
+    assert_eq!(server.requests().len(), 5);
+}
+
+/// Answers once on each connection, and closes it without having said so.
+#[tokio::test]
+async fn a_request_that_meets_a_closed_connection_goes_to_another() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let closed = Arc::new(Notify::new());
+    let told = Arc::clone(&closed);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut read = Vec::new();
+            while !read.ends_with(b"\r\n\r\n") {
+                stream.read_buf(&mut read).await.unwrap();
+            }
+            stream.write_all(ok("hello").as_bytes()).await.unwrap();
+            drop(stream);
+            told.notify_one();
+        }
+    });
+    let client = Client::new(on_loopback());
+    for _ in 0..5 {
+        assert_eq!(fetch(&client, &url, CALLER).await.unwrap(), "hello");
+        closed.notified().await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_nobody_uses_is_closed_in_time() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let limit = Duration::from_millis(50);
+    let client = Client::builder(on_loopback()).idle_connections(8, limit).build().unwrap();
+    let served = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut read = Vec::new();
+        while !read.ends_with(b"\r\n\r\n") {
+            stream.read_buf(&mut read).await.unwrap();
+        }
+        stream.write_all(ok("hello").as_bytes()).await.unwrap();
+        // The end of the connection.
+        stream.read_buf(&mut read).await
+    });
+    assert_eq!(fetch(&client, &url, CALLER).await.unwrap(), "hello");
+    assert!(matches!(served.await.unwrap(), Ok(0)), "it is closed, and the client is still there");
+    drop(client);
 }
