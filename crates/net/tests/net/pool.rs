@@ -1,12 +1,11 @@
 //! Connections are kept, but never across errands.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use nuncio_net::{Client, Code, Errand, Error, Guard, Policy, Purpose, Request};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
-    sync::Notify,
 };
 
 use crate::support::{ADMINISTRATOR, CALLER, Recorder, Server, fetch, ok, on_loopback, refused};
@@ -99,31 +98,6 @@ async fn an_answer_that_is_not_read_gives_its_connection_back_or_closes_it() {
         drop(client.send(Request::get(&url)).await.unwrap());
     }
     assert_eq!(server.requests().len(), 5);
-}
-
-/// Answers once on each connection, and closes it without having said so.
-#[tokio::test]
-async fn a_request_that_meets_a_closed_connection_goes_to_another() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    let closed = Arc::new(Notify::new());
-    let told = Arc::clone(&closed);
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let mut read = Vec::new();
-            while !read.ends_with(b"\r\n\r\n") {
-                stream.read_buf(&mut read).await.unwrap();
-            }
-            stream.write_all(ok("hello").as_bytes()).await.unwrap();
-            drop(stream);
-            told.notify_one();
-        }
-    });
-    let client = Client::new(on_loopback());
-    for _ in 0..5 {
-        assert_eq!(fetch(&client, &url, CALLER).await.unwrap(), "hello");
-        closed.notified().await;
-    }
 }
 
 #[tokio::test]
