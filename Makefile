@@ -51,10 +51,11 @@ check: ## format, lints, documentation, each feature alone
 audit: $(TOOLS)/bin/cargo-deny ## licences, bans and sources of all dependencies
 	$(TOOLS)/bin/cargo-deny --all-features check bans licenses sources
 
-bench: ## what codec, engine, stores, hub and server cost, as ratios in one run
+bench: ## what codec, engine, stores, hub, workflows and server cost, as ratios in one run
 	$(CARGO) run --release -p nuncio-bench
 	$(CARGO) run --release -p nuncio-bench --bin tasks
 	$(CARGO) run --release -p nuncio-bench --bin hub
+	$(CARGO) run --release -p nuncio-bench --bin workflow
 	$(CARGO) run --release -p nuncio-bench --bin serve
 
 fuzz: ## fuzz every reader for a minute each; needs cargo-fuzz
