@@ -56,6 +56,7 @@ bench: ## what everything costs, as ratios in one run; writes docs/benchmarks.md
 	$(CARGO) run --release -p nuncio-bench
 	$(CARGO) run --release -p nuncio-bench --bin tasks
 	$(CARGO) run --release -p nuncio-bench --bin hub
+	$(CARGO) run --release -p nuncio-bench --bin workflow
 	bench/run
 
 fuzz: ## fuzz every reader for a minute each; needs cargo-fuzz

@@ -118,7 +118,9 @@ impl Remote {
         let Inner { transport, options, .. } = &*self.inner;
         let waits = waits(&request);
         let mut headers = transport::headers(ctx, transport.interface().form, request.operation());
-        headers.extend(options.headers.clone());
+        if !options.headers.is_empty() {
+            headers.extend(options.headers.clone());
+        }
         if options.forwards_identity {
             let identity = Identity::of(ctx, &request, &options.agent);
             identity.tell_in(Some(transport.interface().form), &mut headers);
