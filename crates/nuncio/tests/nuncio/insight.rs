@@ -160,7 +160,7 @@ fn the_hub_examines_an_agent_as_the_command_does() {
     let (_agent, url) = serve(&["--name", "echo", "--in-memory"]);
     watched.done(("POST", "/api/v1/agents"), &json!({ "name": "echo", "card_url": url }));
     let report = watched.done(("POST", "/api/v1/agents/echo/doctor"), &json!({}));
-    assert_eq!((&report["reachable"], &report["agent"]), (&json!(true), &json!("echo")));
+    assert_eq!(report["reachable"], true);
     let of_command = watched.user.run(&["doctor", &url, "--format", "json"]).out;
     let of_command: Value = serde_json::from_str(&of_command).expect("a document");
     let codes = |report: &Value| -> Vec<(String, String)> {
@@ -169,6 +169,7 @@ fn the_hub_examines_an_agent_as_the_command_does() {
     };
     assert_eq!(codes(&report), codes(&of_command));
     assert_eq!(report["summary"], of_command["summary"]);
+    assert_eq!(report["agent"], of_command["agent"]);
 
     let path = ("POST", "/api/v1/agents/echo/doctor");
     let looked = watched.done(path, &json!({ "read_only": true }));
