@@ -1,6 +1,9 @@
 //! Answers that are no streams, and those that are none of A2A.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use bytes::Bytes;
 use http::{
@@ -13,7 +16,10 @@ use nuncio_protocol::{
     json,
 };
 
-use crate::error::{Error, snippet};
+use crate::{
+    error::{Error, snippet},
+    watch::{Head, Watched},
+};
 
 /// A whole answer.
 #[derive(Debug)]
@@ -35,7 +41,12 @@ pub(super) enum ContentType {
 
 impl Document {
     /// Reads an answer that has no more bytes than the limit.
-    pub(super) async fn read(response: Response, limit: usize) -> Result<Self, Error> {
+    pub(super) async fn read(
+        response: Response,
+        limit: usize,
+        watched: Option<&Arc<Watched>>,
+    ) -> Result<Self, Error> {
+        let watched = watched.map(|watched| (watched, Head::of(&response)));
         let status = response.status();
         let content_type = response.headers().get(CONTENT_TYPE).cloned();
         let retry_after = retry_after(response.headers());
@@ -48,6 +59,9 @@ impl Document {
             NetError::Http { .. } | NetError::Timeout { .. } => Error::BrokenOff { status, source },
             source => source.into(),
         })?;
+        if let Some((watched, head)) = watched {
+            watched.answer(&head, Some(&body));
+        }
         Ok(Self { status, content_type, retry_after, body })
     }
 
