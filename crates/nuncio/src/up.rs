@@ -2,8 +2,10 @@
 
 mod agents;
 mod canvas;
+mod employer;
 mod keys;
 mod kinds;
+mod limits;
 mod notice;
 mod reload;
 mod start;

@@ -28,6 +28,7 @@ use nuncio_tasks::{
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
+    budget::Counters,
     lines::Lines,
     note::{Note, Wishes},
     observe::status,
@@ -76,6 +77,7 @@ pub(crate) struct Patience {
 pub(crate) struct Forwarder {
     pub(crate) lines: Arc<Lines>,
     pub(crate) turnstiles: Arc<Turnstiles>,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) desks: Arc<Desks>,
     pub(crate) patience: Patience,
     pub(crate) queueing: Queueing,

@@ -6,6 +6,7 @@ mod directory;
 mod facade;
 mod gateway;
 mod tasks;
+mod together;
 mod triggers;
 mod upal;
 mod workflows;
