@@ -201,6 +201,14 @@ impl Hub {
         Self(Arc::new(parts))
     }
 
+    /// Puts other limits of callers in force. What they have used counts on.
+    pub fn limit(&self, limits: Limits) {
+        self.meter.set_limits(limits);
+        if let Some(endpoints) = &self.endpoints {
+            endpoints.capacity.set_streams_per_caller(limits.streams);
+        }
+    }
+
     /// Makes a link that lets a browser in, once.
     pub fn login_link(&self, login: Login) -> Result<String, Error> {
         let ticket = self.tickets.issue(login);

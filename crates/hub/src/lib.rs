@@ -21,6 +21,7 @@ pub mod agent;
 pub mod beat;
 pub mod event;
 pub mod name;
+pub mod signatures;
 pub mod triggers;
 pub mod workflow;
 

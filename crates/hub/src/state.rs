@@ -41,7 +41,8 @@ pub struct State {
     rules: Arc<BTreeMap<Arc<str>, Rule>>,
     decider: Arc<Rules>,
     keys: HashTrieMapSync<String, Arc<KeyRecord>>,
-    secrets: HashTrieMapSync<String, Arc<str>>,
+    /// Ordered, so that those of one sort stand together.
+    notes: RedBlackTreeMapSync<String, Arc<str>>,
     workflows: HashTrieMapSync<AgentId, Versions>,
     triggers: HashTrieMapSync<String, Arc<Trigger>>,
     settings: Settings,
@@ -155,8 +156,8 @@ impl State {
                 let record = serde_json::from_str(body).map_err(|error| spoilt(&error))?;
                 self.organisations.insert_mut(name, record);
             }
-            (Kind::Secret, Some(body)) => self.secrets.insert_mut(key, body.into()),
-            (Kind::Secret, None) => drop(self.secrets.remove_mut(&key)),
+            (Kind::Note, Some(body)) => self.notes.insert_mut(key, body.into()),
+            (Kind::Note, None) => drop(self.notes.remove_mut(&key)),
             (Kind::Trigger, Some(body)) => {
                 let trigger: Trigger =
                     serde_json::from_str(&body).map_err(|error| spoilt(&error))?;
@@ -415,9 +416,16 @@ impl State {
         self.triggers.values()
     }
 
-    /// Returns a sealed secret of the hub.
-    pub fn secret(&self, name: &str) -> Option<&Arc<str>> {
-        self.secrets.get(name)
+    /// Returns a note of the hubs.
+    pub fn note(&self, name: &str) -> Option<&Arc<str>> {
+        self.notes.get(name)
+    }
+
+    /// Returns the notes whose names begin so, in the order of their names.
+    pub fn notes<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a Arc<str>)> {
+        let behind = self.notes.range(prefix.to_owned()..);
+        let notes = behind.map(|(name, note)| (name.as_str(), note));
+        notes.take_while(move |(name, _)| name.starts_with(prefix))
     }
 }
 

@@ -3,8 +3,10 @@
 mod agents;
 mod canvas;
 mod configured;
+mod employer;
 mod keys;
 mod kinds;
+mod limits;
 mod notice;
 mod reload;
 mod start;

@@ -1234,10 +1234,15 @@ export interface components {
             card?: Record<string, never> | null;
             /** @description Where its card is found, or the agent itself: it is fetched now. */
             card_url?: string | null;
-            delivery?: components["schemas"]["Delivery"];
+            delivery?: components["schemas"]["Delivery"] | null;
             /** @description Names it for good; made up if there is none. */
             id?: string | null;
             internal_url?: string | null;
+            /**
+             * @description What the hub is to run for it itself: `echo`, `llm`, `http` or `mcp`. Programs are started
+             *     on the word of the configuration file only.
+             */
+            kind?: string | null;
             /** Format: int32 */
             latency_hint_ms?: number | null;
             /** @description What it is called; made of its card's name if there is none. */
@@ -1245,6 +1250,8 @@ export interface components {
             /** @description The name or id of the agent above it. */
             parent?: string | null;
             role?: string | null;
+            /** @description What that kind needs to know, with the keys that it has in the configuration file. */
+            settings?: Record<string, never> | null;
             /** Format: int32 */
             trust?: number | null;
             url?: string | null;
@@ -1282,6 +1289,8 @@ export interface components {
             has_held_card: boolean;
             heartbeat?: components["schemas"]["BeatView"] | null;
             id: string;
+            /** @description What the hub runs for it itself, if somebody has said so over this API. */
+            kind?: string | null;
             /** Format: int32 */
             latency_hint_ms?: number | null;
             name: string;
@@ -1728,7 +1737,7 @@ export interface components {
             kind: string;
             /**
              * Format: date-time
-             * @description When it was last shown to this hub since that was started.
+             * @description When it was last shown to a hub on this database.
              */
             last_used?: string | null;
             name: string;

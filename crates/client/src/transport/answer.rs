@@ -103,6 +103,7 @@ impl Document {
                 ErrorKind::Unauthenticated
                     | ErrorKind::PermissionDenied
                     | ErrorKind::RateLimited
+                    | ErrorKind::BudgetExceeded
                     | ErrorKind::TooLarge
                     | ErrorKind::Unavailable
                     | ErrorKind::Timeout

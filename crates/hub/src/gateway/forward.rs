@@ -28,6 +28,7 @@ use nuncio_tasks::{
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
+    budget::Counters,
     lines::Lines,
     note::{Note, Wishes},
     observe::status,
@@ -77,6 +78,7 @@ pub(crate) struct Patience {
 pub(crate) struct Forwarder {
     pub(crate) lines: Arc<Lines>,
     pub(crate) turnstiles: Arc<Turnstiles>,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) desks: Arc<Desks>,
     pub(crate) wires: Arc<Wires>,
     pub(crate) patience: Patience,

@@ -10,6 +10,7 @@ mod keeping;
 mod limits;
 mod openapi;
 mod pairs;
+mod signatures;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 

@@ -7,6 +7,7 @@ mod facade;
 mod gateway;
 mod lines;
 mod tasks;
+mod together;
 mod triggers;
 mod upal;
 mod workflows;

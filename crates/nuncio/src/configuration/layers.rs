@@ -11,6 +11,7 @@ use nuncio_net::Secret;
 use super::{
     Configuration, Database, Environment, Error, Hierarchy, InvalidValue, Level, ListenAddress,
     LogFormat, Otlp, Place, Problem, SecretText, WebUrl, check, nearest::nearest, read::parse,
+    variables,
 };
 
 /// The name of the file that is taken if none is named.
@@ -81,7 +82,7 @@ impl Layers {
     /// Checks everything, with this text for the file's.
     pub(super) fn load_text(&self, text: String) -> Result<Loaded, Error> {
         let file = self.file.as_deref();
-        let in_file = |error: Error| error.in_file(file);
+        let in_file = |error: Error| error.mask(&text, &self.environment).in_file(file);
         let mut configuration = parse(&text, &self.environment).map_err(in_file)?;
         if let Some(folder) = file.and_then(Path::parent) {
             configuration.resolve(folder);
@@ -93,7 +94,8 @@ impl Layers {
         configuration.take_flags(&self.flags);
         check::check(&configuration).map_err(in_file)?;
         let doubts = check::warnings(&configuration).into_iter();
-        let mut warnings: Vec<_> = doubts.map(|doubt| doubt.in_file(file)).collect();
+        let values = variables::substituted(&text, &self.environment);
+        let mut warnings: Vec<_> = doubts.map(|doubt| doubt.mask(&values).in_file(file)).collect();
         warnings.extend(misspelt_variables(&self.environment));
         Ok(Loaded { configuration, warnings, text })
     }
@@ -115,7 +117,7 @@ pub(super) fn read_file(path: &Path) -> Result<String, Error> {
 impl Configuration {
     /// Makes relative paths start at the folder of the file that names them.
     fn resolve(&mut self, folder: &Path) {
-        let Self { tls, data_dir, mcp_servers, .. } = self;
+        let Self { tls, data_dir, mcp_servers, cards, .. } = self;
         let mut paths: Vec<&mut PathBuf> = Vec::new();
         if let Some(tls) = tls {
             paths.extend([&mut tls.certificate, &mut tls.key]);
@@ -125,6 +127,7 @@ impl Configuration {
         paths.extend(
             mcp_servers.values_mut().filter_map(|server| server.value_mut().directory.as_mut()),
         );
+        paths.extend(cards.trusted_keys.iter_mut().map(|trusted| &mut trusted.value_mut().keys));
         for path in paths {
             // An absolute path stays as it is.
             *path = folder.join(&path);

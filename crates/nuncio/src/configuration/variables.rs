@@ -6,7 +6,10 @@
 
 use granit_parser::{Event, Parser};
 
+use nuncio_hub::name::AgentName;
+
 use super::{Environment, Place, Problem};
+use crate::inert::inert;
 
 /// Returns every `${NAME}` without a default that the environment does not have.
 pub(super) fn unset(text: &str, environment: &Environment) -> Vec<Problem> {
@@ -47,6 +50,34 @@ pub(super) fn named(text: &str) -> Vec<String> {
         }
     }
     names
+}
+
+/// Returns the values of variables that a file names, each with what stands in the file for it,
+/// the longest first. Those of a letter or three are no secrets, and part of many words.
+pub(super) fn substituted(text: &str, environment: &Environment) -> Vec<(String, String)> {
+    const SHORTEST: usize = 4;
+    let mut names: Vec<&str> = Vec::new();
+    for piece in text.split('$').skip(1) {
+        let piece = piece.strip_prefix('{').unwrap_or(piece);
+        let end = piece.find(|letter: char| !is_part_of_name(letter)).unwrap_or(piece.len());
+        names.push(&piece[..end]);
+    }
+    let known = names.into_iter().filter_map(|name| environment.get_key_value(name));
+    let long = known.filter(|(_, value)| value.len() >= SHORTEST);
+    let mut values: Vec<(String, String)> = Vec::new();
+    for (name, value) in long {
+        let shown = format!("${{{name}}}");
+        // As it is, as a problem spells it out, and as it would be proposed for a name.
+        let spelt = [
+            Some(inert(value).into_owned()),
+            AgentName::from_title(value).map(|name| name.to_string()),
+        ];
+        values.extend(spelt.into_iter().flatten().map(|spelt| (shown.clone(), spelt)));
+        values.push((shown, value.clone()));
+    }
+    values.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
+    values.retain(|(_, value)| value.len() >= SHORTEST);
+    values
 }
 
 /// Finds what a value needs. A default counts only if it is used.

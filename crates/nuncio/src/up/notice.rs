@@ -1,6 +1,6 @@
 //! What a hub says when it is ready, to people and to the other commands.
 
-use std::{io::IsTerminal as _, net::SocketAddr};
+use std::{io::IsTerminal as _, net::SocketAddr, path::Path};
 
 use anyhow::Context as _;
 use nuncio_hub::Hub;
@@ -9,9 +9,19 @@ use super::keys::Key;
 use crate::{data, demo::TRY};
 
 /// Leaves a note where the other commands look for a hub.
-pub(super) fn leave(hub: &Hub, address: SocketAddr, key: &Key) -> anyhow::Result<()> {
+pub(super) fn leave(
+    hub: &Hub,
+    address: SocketAddr,
+    key: &Key,
+    file: Option<&Path>,
+) -> anyhow::Result<()> {
     let path = data::hub_note()?;
-    let note = data::HubNote { url: local_url(hub, address), key_file: key.path.clone() };
+    let note = data::HubNote {
+        url: local_url(hub, address),
+        key_file: key.path.clone(),
+        // The other commands run in other folders.
+        configuration: file.map(std::path::absolute).transpose()?,
+    };
     let text = serde_json::to_string(&note).context("the note")?;
     data::write_secret(&path, text.as_bytes())
 }

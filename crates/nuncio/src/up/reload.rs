@@ -1,6 +1,6 @@
 //! A file that changes while the hub runs.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, path::PathBuf, sync::Arc};
 
 use nuncio::{
     configuration::{Changes, Configuration, Layers, Loaded, Watcher},
@@ -8,12 +8,13 @@ use nuncio::{
 };
 use nuncio_hub::{Hub, directory::Actor};
 
-use super::{agents, configured::Told, start::rule_settings};
+use super::{agents, configured::Told, limits, start::rule_settings};
 use crate::demo::Demo;
 
 /// Takes over what can change while the hub runs.
 pub(super) struct Reload {
     watcher: Watcher,
+    file: Option<PathBuf>,
     current: Configuration,
     hub: Hub,
     told: Arc<Told>,
@@ -27,8 +28,9 @@ impl Reload {
         (hub, told): (Hub, Arc<Told>),
         demo: Option<Arc<Demo>>,
     ) -> anyhow::Result<Self> {
+        let file = layers.file.clone();
         let watcher = Watcher::new(layers, loaded)?;
-        Ok(Self { watcher, current: loaded.configuration.clone(), hub, told, demo })
+        Ok(Self { watcher, file, current: loaded.configuration.clone(), hub, told, demo })
     }
 
     /// Waits for changes for as long as it is asked to.
@@ -69,6 +71,8 @@ impl Reload {
         if settings != rule_settings(&self.current) {
             self.hub.directory.set_settings(settings, &Actor::configuration()).await?;
         }
-        agents::configure(&self.hub, next, self.demo.as_deref()).await
+        limits::put_in_force(&self.hub, next);
+        let told = (next, self.file.as_deref());
+        agents::configure(&self.hub, told, self.demo.as_deref()).await
     }
 }

@@ -3,6 +3,7 @@
 mod cli;
 mod demo;
 mod doctor;
+mod hosting;
 mod hub;
 mod insight;
 mod kills;

@@ -280,6 +280,7 @@ impl Engine {
             id_is_given: call.new_task.is_some(),
             parent: call.parent.clone(),
             note: call.note.clone(),
+            unfinished_tasks: call.unfinished_tasks,
         };
         let (tell, told) = oneshot::channel();
         Run::open(Arc::clone(self), task, message, opening, occasion)?.spawn(tell);

@@ -60,6 +60,7 @@ pub(super) struct Opening {
     pub(super) wait: Wait,
     pub(super) parent: Option<TaskId>,
     pub(super) note: Option<Bytes>,
+    pub(super) unfinished_tasks: Option<u32>,
 }
 
 /// The work of this process on one task.
@@ -463,7 +464,9 @@ impl Run {
             webhooks: opening.webhooks,
             wake: words.wake,
             context_is_given: opening.context_is_given,
-            most_unfinished: self.engine.settings.unfinished_tasks,
+            most_unfinished: opening
+                .unfinished_tasks
+                .unwrap_or(self.engine.settings.unfinished_tasks),
             note: words.note.clone(),
             parent: opening.parent,
         };
