@@ -10,7 +10,7 @@ DOCUMENTED := --lib --bins --example codec
 ALONE := $(CARGO) clippy -p nuncio-net
 
 .DEFAULT_GOAL := help
-.PHONY: help run web test test-fast services check audit bench fuzz generate
+.PHONY: help run web test test-fast services check audit bench fuzz generate dist
 
 WEB := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -type f -print 2>/dev/null)
 
@@ -62,6 +62,9 @@ bench: ## what everything costs, as ratios in one run; writes docs/benchmarks.md
 fuzz: ## fuzz every reader for a minute each; needs cargo-fuzz
 	for target in $$($(CARGO) fuzz list); do \
 		$(CARGO) fuzz run -s none $$target -- -max_total_time=60 || exit 1; done
+
+dist: web ## a release in dist/out: program, manual pages, completions, unit, checksums
+	dist/build
 
 generate: ## generate Rust from proto/
 	$(CARGO) run --quiet -p xtask -- generate

@@ -44,7 +44,8 @@ pub(super) async fn configure(
         agents.extend(room);
     }
     let configured = directory.configure(&organisation, &agents).await.context("agents")?;
-    for name in &configured.added {
+    // Those of the demo come with every such start: whoever looks on has other things to read.
+    for name in configured.added.iter().filter(|name| !shown.contains(name)) {
         tracing::info!(agent = %name, "added by the configuration");
     }
     for name in &configured.removed {
@@ -63,7 +64,10 @@ pub(super) async fn configure(
     }
     let rules = configuration.rules.iter().enumerate();
     let rules = rules.map(|(index, written)| rule(directory, &organisation, index, written));
-    let rules = rules.collect::<anyhow::Result<Vec<_>>>()?;
+    let mut rules = rules.collect::<anyhow::Result<Vec<_>>>()?;
+    if demo.is_some() {
+        rules.extend(Demo::rule(directory, &organisation, &shown));
+    }
     directory.set_configured_rules(&organisation, &rules).await.context("rules")?;
     Ok(())
 }

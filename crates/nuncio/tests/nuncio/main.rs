@@ -1,8 +1,10 @@
 //! The program from outside. One program, since each costs a link.
 
+mod backup;
 mod cli;
 mod demo;
 mod doctor;
+mod guides;
 mod hosting;
 mod hub;
 mod insight;
@@ -11,5 +13,6 @@ mod kinds;
 mod mcp;
 mod mock;
 mod program;
+mod reference;
 mod reload;
 mod workflow;
