@@ -10,4 +10,5 @@ mod mcp;
 mod mock;
 mod program;
 mod reload;
+mod stories;
 mod workflow;

@@ -1,0 +1,90 @@
+//! The opportunity agents: ten capabilities, the request of the specification, and the analysis
+//! of several opportunities at once.
+
+use serde_json::json;
+
+use super::Story;
+
+/// O-02.
+const CAPABILITIES: [&str; 10] = [
+    "pain_point_validation",
+    "competitor_analysis",
+    "evidence_collection",
+    "market_analysis",
+    "competitive_intelligence",
+    "oss_recommendations",
+    "strategic_positioning",
+    "agent_orchestration",
+    "result_synthesis",
+    "project_generation",
+];
+
+/// O-24, to the letter.
+const O24: &str = r#"{
+  "protocol_version": "1.0",
+  "source_agent": {
+    "id": "orchestrator-agent",
+    "endpoint": "https://orchestrator.example.com"
+  },
+  "capability": "pain_point_validation",
+  "payload": {
+    "problem": "construction equipment tracking",
+    "subreddits": ["construction", "contractors"],
+    "competitors": ["ToolTracker"],
+    "timeframe": "month"
+  },
+  "request_id": "abc-123-def"
+}"#;
+
+#[test]
+fn opportunity_plays() {
+    let story = Story::play("opportunity");
+
+    let known = story.step("Ten capabilities");
+    let listed = known.json(0);
+    for capability in CAPABILITIES {
+        let has = listed["capabilities"].as_array().expect("a list").contains(&json!(capability));
+        assert!(has, "{capability}: {listed}");
+    }
+    assert_eq!(known.json(1)["agents"][0]["agent_id"], "validation-agent");
+
+    // O-24: the same answer from the agent and, by way of the hub, from whoever can do it.
+    let answer = json!({
+        "protocol_version": "1.0",
+        "request_id": "abc-123-def",
+        "agent_id": "validation-agent",
+        "capability": "pain_point_validation",
+        "status": "success",
+        "result": {
+            "validation_score": 87,
+            "evidence": {"posts": 42, "complaints": 31},
+            "recommendation": "STRONG VALIDATION",
+        },
+    });
+    let direct = story.step("The request of the specification");
+    direct.assert_sent(O24);
+    assert_eq!(direct.json(0), answer);
+    assert_eq!(story.step("The same to the hub").json(0), answer);
+
+    // O-10.
+    let errors = story.step("What nobody can do");
+    let code = |index: usize| {
+        let error = errors.json(index);
+        assert_eq!(error["status"], "error");
+        error["error"].as_str().expect("words").split(':').next().map(str::to_owned)
+    };
+    assert_eq!(code(0).as_deref(), Some("CAPABILITY_NOT_SUPPORTED"));
+    assert_eq!(code(1).as_deref(), Some("INVALID_PROTOCOL_VERSION"));
+
+    // O-18, OD-04.
+    let ranked = &story.step("parallel_analysis").json(0)["result"]["ranked"];
+    let places: Vec<_> = ranked.as_array().expect("a list").iter().collect();
+    let problems: Vec<_> = places.iter().map(|place| place["problem"].as_str()).collect();
+    assert_eq!(problems, [Some("equipment tracking"), Some("inventory waste"), Some("pigeon taxis")]);
+    assert_eq!(places[0]["score"], 81.0);
+
+    let everybody = story.step("Everything is there in A2A 1.0");
+    assert_eq!(everybody.json(0)["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED");
+    assert_eq!(everybody.json(1)["task"]["status"]["state"], "TASK_STATE_COMPLETED");
+    story.end();
+}
