@@ -62,6 +62,7 @@ fail() {
 start() {
     local name=$1
     shift
+    : >"$home/$name.log"
     "$@" >"$home/$name.out" 2>"$home/$name.log" &
     local process=$!
     processes+=("$process")
@@ -77,6 +78,12 @@ hub() {
     hub=$url
     key=$(cat "$home/hub/admin.key")
     export NUNCIO_URL=$hub NUNCIO_KEY=$key
+}
+
+# call URL NAME: gives the agent at a URL a better name than that of its host, in what was imported.
+call() {
+    sed -i -E "/- name:/{N;s#name: [^\n]*(\n[^\n]*$1\"?)\$#name: $2\1#}" "$home/nuncio.yaml"
+    grep -q "name: $2\$" "$home/nuncio.yaml" || fail "nothing was imported for $1"
 }
 
 # tell TEXT…: what happens next.
@@ -102,7 +109,7 @@ ask() {
         fi
         shift
     done
-    [ -n "$body" ] && printf '   > %s\n' "$body"
+    [ -n "$body" ] && printf '%s\n' "$body" | sed 's/^/   > /'
     answer=$(curl -sS -N --max-time 60 -w '\n%{http_code}' -X "$method" "${words[@]}" "$at") ||
         fail "$method $at"
     status=${answer##*$'\n'}
@@ -113,9 +120,11 @@ ask() {
 
 # try COMMAND…: types a command of nuncio's; what it prints is $answer.
 try() {
-    printf '   $ nuncio'
-    printf ' %q' "$@"
-    printf '\n'
+    local word line=nuncio
+    for word in "$@"; do
+        case $word in *[!A-Za-z0-9_./:=-]*) line+=" '$word'" ;; *) line+=" $word" ;; esac
+    done
+    printf '   $ %s\n' "$line"
     answer=$("$nuncio" "$@" 2>&1)
     status=$?
     show

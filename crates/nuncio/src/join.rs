@@ -101,7 +101,8 @@ impl Joining {
     /// Finds out on whose word the agent joins: its own, that of an enrolment token, or that of
     /// whoever has the key at hand.
     pub(crate) fn open(name: &str, known: Known, enrol: Option<String>) -> Result<Self, Failure> {
-        let path = data::connected(name).map_err(|error| Failure::internal(format!("{error:#}")))?;
+        let path =
+            data::connected(name).map_err(|error| Failure::internal(format!("{error:#}")))?;
         let kept = read(&path).filter(|kept| kept.hub == known.url);
         let word = match (&kept, enrol) {
             (Some(kept), _) => Some(kept.token.clone()),
@@ -159,9 +160,8 @@ impl Joining {
             return failure;
         }
         let path = self.path.display();
-        failure.or_hint(|| {
-            format!("if the hub has forgotten this agent, remove {path} and try again")
-        })
+        failure
+            .or_hint(|| format!("if the hub has forgotten this agent, remove {path} and try again"))
     }
 }
 

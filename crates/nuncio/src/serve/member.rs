@@ -52,9 +52,8 @@ impl Member {
         let keys = format!("{url}/.well-known/jwks.json");
         let client = client();
         let place = (&client, keys.as_str());
-        let verifier =
-            Verifier::with_key_url(word.issuer, id.clone(), organisation.clone(), place)
-                .map_err(|error| Failure::usage(format!("--join: {error}")))?;
+        let verifier = Verifier::with_key_url(word.issuer, id.clone(), organisation.clone(), place)
+            .map_err(|error| Failure::usage(format!("--join: {error}")))?;
         Ok(Self { joining, id, organisation, verifier })
     }
 

@@ -136,13 +136,20 @@ impl Step<'_> {
         self.0
     }
 
-    /// Tells whether something was sent just like this.
+    /// Checks that something was sent just like this.
     #[track_caller]
     fn assert_sent(self, body: &str) {
-        let sent: String =
-            self.0.lines().filter(|line| !line.starts_with("   < ")).collect::<Vec<_>>().join("\n");
+        let sent: Vec<_> = self.0.lines().filter_map(|line| line.strip_prefix("   > ")).collect();
+        let sent = sent.join("\n");
         assert!(sent.contains(body), "{body} is not in: {sent}");
     }
+}
+
+/// Returns the text of the first artifact, in however many parts it came.
+#[track_caller]
+fn text_of(task: &Value) -> String {
+    let parts = task["artifacts"][0]["parts"].as_array().unwrap_or_else(|| panic!("{task}"));
+    parts.iter().filter_map(|part| part["text"].as_str()).collect()
 }
 
 #[test]

@@ -22,6 +22,9 @@ use crate::dialects::SKILL_ID;
 /// How much of its complaints a failing program gets to tell.
 const MAX_COMPLAINT: usize = 2_000;
 
+/// How much of what a program writes is read at once.
+const PIECE: usize = 16 << 10;
+
 /// Runs a program for every message.
 ///
 /// It reads the message from its standard input, texts as they are and data as JSON, and what it writes to its standard output
@@ -101,6 +104,8 @@ async fn pass_on(source: Option<impl AsyncRead + Unpin>, output: &Output) -> Res
     let mut pending = Vec::new();
     let mut append = false;
     loop {
+        // What was written at once is one piece, and not one for every 64 bytes.
+        pending.reserve(PIECE);
         let count = source.read_buf(&mut pending).await?;
         let last = count == 0;
         let text = take_text(&mut pending, last);

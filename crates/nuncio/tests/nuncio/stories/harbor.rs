@@ -17,22 +17,27 @@ fn harbor_plays() {
     // H-30: trust goes before speed, speed decides among equals, and a stranger at 1 ms is last
     // (HG-04).
     let ranking = story.step("Who would be asked to translate");
-    let rows: Vec<&str> =
-        ranking.text().lines().filter(|line| line.contains("127.0.0.1-")).collect();
-    let scored: Vec<&&str> = rows.iter().filter(|row| !row.contains("left out")).collect();
-    assert!(scored.len() >= 3, "{rows:?}");
-    assert!(scored.last().expect("three").contains("trust 1"), "{rows:?}");
+    assert_eq!(column(ranking.text()), ["dead", "quick", "slow", "hostile"]);
 
-    // H-16 has no place here: who is dead is not delivered to, so the next is asked.
+    // The first in line is dead: the next one gets what surely never arrived.
     let sent = story.step("A message goes to the best");
     assert!(sent.text().contains("quickly: Good morning"), "{}", sent.text());
+    let dead = story.step("The dead one, by its name");
+    assert_eq!(dead.statuses(), [503]);
+    assert!(dead.json(0).to_string().contains(r#""delivery":"none""#), "{}", dead.json(0));
 
     // H-20: a line without an end is an error that names the limit and the frame.
-    let hostile = story.step("The hostile one never ends");
-    let error = hostile.json(0);
-    assert_eq!(error["error"]["code"], "INVALID_AGENT_RESPONSE", "{error}");
+    let error = story.step("The hostile one begins a line").json(0);
+    assert_eq!(error["error"]["code"], "InvalidAgentResponseError", "{error}");
     let text = error["error"]["message"].as_str().expect("words");
     assert!(text.contains("16777216 bytes") && text.contains("frame 1"), "{text}");
+
+    // It goes on, and whoever is dead is no longer in line.
+    let later = story.step("The hub remembers");
+    let names = column(later.text());
+    assert_eq!(names.first().map(String::as_str), Some("quick"), "{names:?}");
+    assert!(later.text().contains("dead     left out"), "{}", later.text());
+    assert!(later.text().contains("quickly: Good night"), "{}", later.text());
 
     // H-11, H-14: Harbor's own method, headers and spelling.
     let driver = story.step("Harbor's own driver").json(0);
@@ -46,4 +51,12 @@ fn harbor_plays() {
     let v1 = story.step("And everybody else in A2A 1.0").json(0);
     assert_eq!(v1["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED");
     story.end();
+}
+
+/// Returns the names in a table, those of agents that are left out at the end.
+fn column(text: &str) -> Vec<String> {
+    let rows = text.lines().skip_while(|line| !line.contains("NAME "));
+    let rows = rows.skip(1).map_while(|line| line.strip_prefix("   < "));
+    let names = rows.filter_map(|row| row.split_whitespace().next().map(str::to_owned));
+    names.collect()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Story;
+use super::{Story, text_of};
 
 /// M-10, as the seed has it, in one line.
 const M10: &str = r#"{"jsonrpc":"2.0","id":"task-123","method":"message/send","params":{"message":{"role":"user","parts":[{"kind":"text","text":"Build the login feature"}],"messageId":"msg-456"}}}"#;
@@ -20,15 +20,14 @@ fn molecule_plays() {
 
     // M-02, M-10, M-22: the message goes there and nowhere else, and the answer is molecule's.
     let direct = story.step("It calls Developer PM directly");
-    direct.assert_sent(&format!("> POST {place}"));
+    direct.assert_sent(&format!("POST {place}"));
     direct.assert_sent(M10);
     let answer = direct.json(0);
     assert_eq!(answer["id"], "task-123");
     let task = &answer["result"];
     assert_eq!((&task["kind"], &task["status"]["state"]), (&json!("task"), &json!("completed")));
-    let part = &task["artifacts"][0]["parts"][0];
-    let text = "Developer PM: Build the login feature\n";
-    assert_eq!((&part["kind"], &part["text"]), (&json!("text"), &json!(text)));
+    assert_eq!(task["artifacts"][0]["parts"][0]["kind"], "text");
+    assert_eq!(text_of(task), "Developer PM: Build the login feature\n");
 
     // M-23, M-25: the stream has a terminal event of its own.
     let events = story.step("The same as a stream").events();

@@ -80,8 +80,22 @@ fn opportunity_plays() {
     let ranked = &story.step("parallel_analysis").json(0)["result"]["ranked"];
     let places: Vec<_> = ranked.as_array().expect("a list").iter().collect();
     let problems: Vec<_> = places.iter().map(|place| place["problem"].as_str()).collect();
-    assert_eq!(problems, [Some("equipment tracking"), Some("inventory waste"), Some("pigeon taxis")]);
+    assert_eq!(
+        problems,
+        [Some("equipment tracking"), Some("inventory waste"), Some("pigeon taxis")]
+    );
     assert_eq!(places[0]["score"], 81.0);
+
+    // OG-04: all have begun before any has ended. The order of the log does not depend on speed:
+    // what can begin is begun before anything is waited for.
+    let log = story.step("The log of the run");
+    let happened = |what: &str| {
+        let lines = log.text().lines().enumerate().filter(|(_, line)| line.contains("analyses["));
+        lines.filter(|(_, line)| line.contains(what)).map(|(place, _)| place).collect::<Vec<_>>()
+    };
+    let (begun, ended) = (happened("node.started"), happened("node.completed"));
+    assert_eq!((begun.len(), ended.len()), (3, 3), "{}", log.text());
+    assert!(begun.iter().max() < ended.iter().min(), "{}", log.text());
 
     let everybody = story.step("Everything is there in A2A 1.0");
     assert_eq!(everybody.json(0)["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Story;
+use super::{Story, text_of};
 
 /// P-14 and P-16, as the seed has them, in one line.
 const P14: &str = r#"{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"role":"user","parts":[{"type":"text","text":"What is the weather in Tokyo?"}]}}}"#;
@@ -25,7 +25,7 @@ fn pocketpaw_plays() {
     let answer = asked.json(0);
     assert_eq!(answer["id"], 1);
     assert_eq!(answer["result"]["status"]["state"], "completed");
-    let said = text(&answer["result"]);
+    let said = text_of(&answer["result"]);
     assert_eq!(said, "weather says: Sunny, 21 degrees (What is the weather in Tokyo?)\n");
 
     // P-16.
@@ -41,8 +41,8 @@ fn pocketpaw_plays() {
 
     // PG-01: the second turn goes on with the task that waits.
     let turns = story.step("Two turns");
-    assert_eq!(text(&turns.json(0)), "travel asks: Which day?\n");
-    assert_eq!(text(&turns.json(1)), "travel says: Book a train to Kyoto, on Friday\n");
+    assert_eq!(text_of(&turns.json(0)), "travel asks: Which day?\n");
+    assert_eq!(text_of(&turns.json(1)), "travel says: Book a train to Kyoto, on Friday\n");
 
     // P-26.
     let errors = story.step("The errors that PocketPaw has");
@@ -60,9 +60,4 @@ fn pocketpaw_plays() {
     let v1 = story.step("And everybody speaks A2A 1.0").json(0);
     assert_eq!(v1["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED");
     story.end();
-}
-
-/// Returns the text of the first artifact.
-fn text(task: &Value) -> &str {
-    task["artifacts"][0]["parts"][0]["text"].as_str().unwrap_or_else(|| panic!("{task}"))
 }

@@ -23,7 +23,7 @@ fn upal_plays() {
     let nodes: Vec<_> = events.iter().filter_map(|event| event["node_id"].as_str()).collect();
     let expected = ["topic", "research", "summary", "result"].map(|node| [node, node]).concat();
     assert_eq!(nodes, expected);
-    assert_eq!(events.last().expect("events")["status"], "success");
+    assert_eq!(events.last().expect("events")["status"], "completed");
 
     // UG-02, U-19: a failed task fails the run, and what depends on it does not run.
     let failed = story.step("A failed task is a failure").json(0);
