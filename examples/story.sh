@@ -37,6 +37,8 @@ begin() {
     unset NUNCIO_URL NUNCIO_KEY NUNCIO_CONFIG
     trap end EXIT
     trap 'echo; exit 0' INT TERM
+    # Also if nobody reads any more what it says.
+    trap 'exit 1' HUP PIPE
 }
 
 end() {

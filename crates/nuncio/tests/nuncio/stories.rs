@@ -11,7 +11,7 @@ use std::{
     io::{BufRead as _, BufReader, Read as _},
     net::TcpStream,
     path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -24,7 +24,9 @@ fn script(story: &str) -> PathBuf {
 }
 
 fn command(user: &User, story: &str, words: &[&str]) -> Command {
-    let mut command = Command::new(script(story));
+    let mut command = Command::new("env");
+    // A shell cannot be interrupted that was started by something which is not to be.
+    command.arg("--default-signal=INT").arg(script(story));
     command.args(["--port", "0"]).args(words).current_dir(user.home());
     command.env_clear().env("HOME", user.home()).env("TMPDIR", user.home());
     command.env("PATH", "/usr/bin:/bin").env("NUNCIO_BIN", env!("CARGO_BIN_EXE_nuncio"));
@@ -37,6 +39,8 @@ struct Story {
     user: User,
     child: Child,
     told: String,
+    /// Its standard output: who says goodbye must not find it closed.
+    _lines: BufReader<ChildStdout>,
 }
 
 impl Story {
@@ -60,9 +64,7 @@ impl Story {
                 panic!("{told}\n{complaint}");
             }
         }
-        // Whatever it says later nobody reads: the pipe stays open with the story.
-        child.stdout = None;
-        Self { user, child, told }
+        Self { user, child, told, _lines: lines }
     }
 
     /// Returns what happened under a heading: its requests, commands and answers.

@@ -1,7 +1,9 @@
 //! The opportunity agents: ten capabilities, the request of the specification, and the analysis
 //! of several opportunities at once.
 
+use nuncio_testkit::llm::{self, Answer, Provider};
 use serde_json::json;
+use tokio::runtime::Runtime;
 
 use super::Story;
 
@@ -100,5 +102,29 @@ fn opportunity_plays() {
     let everybody = story.step("Everything is there in A2A 1.0");
     assert_eq!(everybody.json(0)["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED");
     assert_eq!(everybody.json(1)["task"]["status"]["state"], "TASK_STATE_COMPLETED");
+    story.end();
+}
+
+#[test]
+fn opportunity_plays_with_a_model_where_there_is_a_key() {
+    let runtime = Runtime::new().expect("a runtime");
+    // One for all that it is asked, whoever asks first.
+    let answer = json!({
+        "validation_score": 70, "evidence": {}, "recommendation": "VALIDATION",
+        "opportunity_score": 50, "tam": 3, "sam": 2, "som": 1,
+    });
+    let answers = (0..13).map(|_| Answer::says(&answer.to_string()));
+    let provider = runtime.block_on(Provider::start(answers));
+    let place = format!("{}/v1", provider.url());
+    let story = Story::play_with(
+        "opportunity",
+        &[("OPENAI_API_KEY", llm::KEY), ("OPENAI_BASE_URL", &place), ("OPENAI_MODEL", "m-1")],
+    );
+    // The agent itself has its script; whoever asks the hub is answered by the model.
+    let direct = story.step("The request of the specification").json(0);
+    assert_eq!(direct["result"]["validation_score"], 87);
+    assert_eq!(story.step("The same to the hub").json(0)["result"]["validation_score"], 70);
+    let ranked = story.step("parallel_analysis").json(0);
+    assert_eq!(ranked["result"]["ranked"][0]["score"], 62.0, "{ranked}");
     story.end();
 }
