@@ -49,11 +49,10 @@ fn any_program_is_an_agent() {
 #[test]
 fn a_program_reads_data_as_json_and_hears_which_skill_is_meant() {
     let program = "printf '%s: ' \"$NUNCIO_SKILL_ID\"; cat";
-    let opportunity = ["--in-memory", "--name", "score", "--dialect", "opportunity"];
-    let serving = serve(&[&opportunity[..], &["--", "sh", "-c", program]].concat());
-    let body = r#"{"protocol_version":"1.0","source_agent":{"id":"me"},"capability":"score",
-        "payload":{"problem":"waste"},"request_id":"1"}"#;
-    let answer = serving.send("POST", "/a2a", "a2a-protocol-version: 1.0\r\n", body).1;
+    let serving = serve(&["--in-memory", "--", "sh", "-c", program]);
+    let body = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"problem":"waste"}}],
+        "metadata":{"skillId":"score"}}}"#;
+    let answer = serving.post("/message:send", body);
     assert!(answer.contains(r#"score: {\"problem\":\"waste\"}"#), "{answer}");
 }
 
