@@ -26,6 +26,7 @@ mod translate;
 pub(crate) mod tree;
 mod turnstile;
 mod way;
+pub(crate) mod wire;
 
 use std::{
     collections::HashMap,
@@ -47,7 +48,7 @@ use nuncio_net::Guard;
 use nuncio_protocol::{
     card::AgentCard,
     error::{Error, ErrorKind},
-    ids::{AgentId, Organisation},
+    ids::{AgentId, Organisation, TaskId},
     json::{Object, Shared},
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
@@ -83,11 +84,12 @@ use self::{
     route::{Candidate, Ranking},
     runs::Runs,
     turnstile::Turnstiles,
+    wire::{Record, Wires},
 };
 pub use self::{queue::Queueing, runs::caller_of};
 use crate::{
     Directory, Metrics,
-    agent::{Agent, Match},
+    agent::{Agent, Delivery, Match},
     directory::Passing,
     event,
 };
@@ -184,6 +186,7 @@ struct Inner {
     runs: Arc<Runs>,
     turnstiles: Arc<Turnstiles>,
     desks: Arc<Desks>,
+    wires: Arc<Wires>,
     metrics: Metrics,
     settings: Settings,
     /// As what agents are shown, once that is known.
@@ -199,6 +202,19 @@ struct Following {
     changes: watch::Receiver<u64>,
     /// `None` once it was cut.
     events: Option<Events>,
+}
+
+/// How whoever works on a task is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// The hub calls it.
+    Called,
+    /// It fetches its work.
+    Fetches,
+    /// The hub runs it itself.
+    InProcess,
+    /// It is a workflow, whose steps are tasks of their own.
+    Workflow,
 }
 
 /// The agents of the directory, as the engine finds them.
@@ -263,10 +279,13 @@ impl Gateway {
             directory.feed().passing(),
         ));
         let desks = Arc::new(Desks::default());
+        let wires = Arc::new(Wires::default());
+        listening.spawn(Arc::clone(&wires).sweep());
         let forwarder = Employed::new(Forwarder {
             lines: Arc::clone(&lines),
             turnstiles: Arc::clone(&turnstiles),
             desks: Arc::clone(&desks),
+            wires: Arc::clone(&wires),
             patience: Patience { lost, ceiling, cancel, fetch, silence },
             queueing,
             metrics: metrics.clone(),
@@ -292,6 +311,7 @@ impl Gateway {
             runs,
             turnstiles,
             desks,
+            wires,
             metrics,
             settings,
             front: OnceLock::new(),
@@ -347,6 +367,36 @@ impl Gateway {
     /// Returns where the work of an agent lies that fetches it.
     pub(crate) fn desk(&self, agent: &AgentId) -> Arc<Desk> {
         self.0.desks.of(agent)
+    }
+
+    /// Returns what went over the wire between us and the agent for a task, if it was kept.
+    pub(crate) fn wire(&self, place: &Place, task: &TaskId) -> Option<Arc<Record>> {
+        self.0.wires.of(place, task)
+    }
+
+    /// Tells how whoever works on a task is reached.
+    pub(crate) fn reach(&self, place: &Place) -> Reach {
+        let organisation = Organisation::parse(place.tenant.as_str());
+        let id = AgentId::parse(place.agent.as_str());
+        let (Ok(organisation), Ok(id)) = (organisation, id) else { return Reach::InProcess };
+        if self.0.lines.is_workflow(&id) {
+            return Reach::Workflow;
+        }
+        if self.0.hosted.agents.load().contains_key(&id) {
+            return Reach::InProcess;
+        }
+        match self.0.lines.agent(&organisation, &id) {
+            Some(agent) if agent.delivery == Delivery::Pull => Reach::Fetches,
+            _ => Reach::Called,
+        }
+    }
+
+    /// Returns what proves to an agent that it is the hub who calls.
+    pub(crate) fn credentials(
+        &self,
+        agent: &Agent,
+    ) -> Result<Option<Arc<dyn nuncio_client::Credentials>>, Error> {
+        self.0.lines.credentials(agent, &Caller::Anonymous)
     }
 
     /// Orders the agents that offer a capability and that somebody may know of.

@@ -1,6 +1,8 @@
 //! Which agents exist, how they are, and who may call whom.
 
 pub mod canvas;
+pub mod configuration;
+pub mod doctor;
 pub mod http;
 pub mod hub;
 mod keeper;

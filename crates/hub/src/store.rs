@@ -198,6 +198,12 @@ pub struct AuditLine {
 ///
 /// Writing is durable before it is answered. A future that is dropped may have written.
 pub trait HubStore: Send + Sync + fmt::Debug + 'static {
+    /// Tells whether other processes may write here too, so that what they have written has to be
+    /// looked for.
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     /// Returns what changed behind a version; everything, behind version 0. Records that were
     /// made and removed in between may be among them, without a body.
     fn changes(&self, after: Version) -> Answer<'_, Changes>;

@@ -35,7 +35,9 @@ mod telemetry;
 mod units;
 
 mod layers;
+mod lines;
 mod read;
+mod sources;
 mod variables;
 mod watch;
 

@@ -2,6 +2,7 @@
 
 mod agents;
 mod canvas;
+mod configured;
 mod keys;
 mod kinds;
 mod notice;

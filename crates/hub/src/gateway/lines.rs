@@ -213,7 +213,7 @@ impl Lines {
 
     /// Returns what proves to the agent who calls: what its administrator has given the hub, or
     /// a pair token if the agent knows the hub.
-    fn credentials(
+    pub(super) fn credentials(
         &self,
         agent: &Agent,
         caller: &Caller,

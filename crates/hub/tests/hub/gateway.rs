@@ -18,4 +18,5 @@ mod stage;
 mod strangers;
 mod streams;
 mod tree;
+mod wire;
 mod world;

@@ -5,6 +5,7 @@ mod contract;
 mod directory;
 mod facade;
 mod gateway;
+mod lines;
 mod tasks;
 mod triggers;
 mod upal;

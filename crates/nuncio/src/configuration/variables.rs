@@ -28,6 +28,27 @@ pub(super) fn unset(text: &str, environment: &Environment) -> Vec<Problem> {
     problems
 }
 
+/// Returns every variable that a value names, whether it is set or not.
+pub(super) fn named(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        rest = &rest[at + 1..];
+        if let Some(behind) = rest.strip_prefix('$') {
+            rest = behind;
+            continue;
+        }
+        let body = rest.strip_prefix('{').unwrap_or(rest);
+        let length = body.find(|letter: char| !is_part_of_name(letter)).unwrap_or(body.len());
+        let name = &body[..length];
+        let is_name = !name.is_empty() && !name.starts_with(|first: char| first.is_ascii_digit());
+        if is_name && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
 /// Finds what a value needs. A default counts only if it is used.
 fn find<'a>(text: &'a str, environment: &Environment, depth: usize, missing: &mut Vec<&'a str>) {
     /// The reader has a limit of its own, and says so.
@@ -94,6 +115,12 @@ mod tests {
         let mut missing = Vec::new();
         find(value, &environment, 0, &mut missing);
         assert_eq!(missing, expected, "{value}");
+    }
+
+    #[test]
+    fn every_variable_is_named_once() {
+        assert_eq!(named("${A} $B ${C:-${D}} $${E} $5 ${A}"), ["A", "B", "C", "D"]);
+        assert!(named("plain").is_empty());
     }
 
     #[test]

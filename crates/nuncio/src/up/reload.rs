@@ -8,7 +8,7 @@ use nuncio::{
 };
 use nuncio_hub::{Hub, directory::Actor};
 
-use super::{agents, start::rule_settings};
+use super::{agents, configured::Told, start::rule_settings};
 use crate::demo::Demo;
 
 /// Takes over what can change while the hub runs.
@@ -16,6 +16,7 @@ pub(super) struct Reload {
     watcher: Watcher,
     current: Configuration,
     hub: Hub,
+    told: Arc<Told>,
     demo: Option<Arc<Demo>>,
 }
 
@@ -23,11 +24,11 @@ impl Reload {
     pub(super) fn new(
         layers: Layers,
         loaded: &Loaded,
-        hub: Hub,
+        (hub, told): (Hub, Arc<Told>),
         demo: Option<Arc<Demo>>,
     ) -> anyhow::Result<Self> {
         let watcher = Watcher::new(layers, loaded)?;
-        Ok(Self { watcher, current: loaded.configuration.clone(), hub, demo })
+        Ok(Self { watcher, current: loaded.configuration.clone(), hub, told, demo })
     }
 
     /// Waits for changes for as long as it is asked to.
@@ -48,6 +49,7 @@ impl Reload {
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }
+        self.told.take(&loaded);
         let next = loaded.configuration;
         let changes = Changes::between(&self.current, &next);
         for key in &changes.restart {

@@ -11,6 +11,7 @@ use nuncio::{
 use nuncio_auth::{Gatekeeper, JwtIssuer, rules};
 use nuncio_hub::{
     Directory, Hub, Login, Metrics,
+    configuration::Configured,
     directory::{self, Liveness},
     gateway::{self, Gateway},
     hub::{Facades, Parts, Settings},
@@ -27,9 +28,10 @@ use nuncio_tasks::{hints::Hints, push::Push};
 use tokio::net::lookup_host;
 
 use super::{
-    Kept, agents, canvas, keys, notice, open_store, reload::Reload, taken, traced::traced,
+    Kept, agents, canvas, configured::Told, keys, notice, open_store, reload::Reload, taken,
+    traced::traced,
 };
-use crate::{data::Data, demo::Demo, mcp};
+use crate::{data::Data, demo::Demo, doctor::HouseDoctor, mcp};
 
 pub(super) async fn start(
     layers: &Layers,
@@ -44,7 +46,9 @@ pub(super) async fn start(
     let listener = bind(configuration).await?;
     let address = listener.local_addr();
     let mcp = mcp::Endpoint::new();
-    let hub = assemble(configuration, &data, &kept, (address, demo.is_some(), &mcp)).await?;
+    let told = Arc::new(Told::new(layers.clone(), &loaded, (address, demo.is_some())));
+    let brought = Brought { address, has_demo: demo.is_some(), mcp: &mcp, told: &told };
+    let hub = assemble(configuration, &data, &kept, brought).await?;
     let key = keys::administrator(&hub, configuration, &data).await?;
     agents::configure(&hub, configuration, demo.as_deref()).await?;
     notice::leave(&hub, address, &key)?;
@@ -57,7 +61,7 @@ pub(super) async fn start(
 
     let patience = configuration.limits.drain.get();
     let signals = tokio::spawn(stop_when_told(hub.clone(), mcp, patience));
-    let reload = Reload::new(layers.clone(), &loaded, hub.clone(), demo)?;
+    let reload = Reload::new(layers.clone(), &loaded, (hub.clone(), told), demo)?;
     tokio::select! {
         () = serve_behind(hub.clone(), listener, traced) => {}
         never = reload.run(telemetry) => match never {},
@@ -106,11 +110,19 @@ async fn bind(configuration: &Configuration) -> anyhow::Result<Listener> {
     Ok(listener.tls(tls))
 }
 
+/// What a hub is put together from, beside what the file says.
+struct Brought<'a> {
+    address: SocketAddr,
+    has_demo: bool,
+    mcp: &'a mcp::Endpoint,
+    told: &'a Arc<Told>,
+}
+
 async fn assemble(
     configuration: &Configuration,
     data: &Data,
     kept: &Kept,
-    (address, has_demo, mcp): (SocketAddr, bool, &mcp::Endpoint),
+    Brought { address, has_demo, mcp, told }: Brought<'_>,
 ) -> anyhow::Result<Hub> {
     let organisation = Organisation::parse(&configuration.organisation)?;
     let mut options = directory::Options::default();
@@ -141,6 +153,8 @@ async fn assemble(
     parts.metrics = Metrics::with_agents(configuration.telemetry.agents);
     parts.canvas = Some(canvas::canvas());
     parts.mcp = Some(Arc::new(mcp.clone()));
+    parts.configured = Some(Arc::clone(told) as Arc<dyn Configured>);
+    parts.doctor = Some(Arc::new(HouseDoctor));
     parts.gateway = Some(gateway(configuration, data, kept, &parts)?);
     Ok(Hub::new(parts))
 }

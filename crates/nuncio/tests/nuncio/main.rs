@@ -4,6 +4,7 @@ mod cli;
 mod demo;
 mod doctor;
 mod hub;
+mod insight;
 mod kills;
 mod kinds;
 mod mcp;

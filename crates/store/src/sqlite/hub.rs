@@ -19,6 +19,11 @@ use nuncio_protocol::{ids::AgentId, time::Timestamp};
 use super::{SqliteStore, fault::Fault, writer::Writing};
 
 impl HubStore for SqliteStore {
+    /// Its directory is locked.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     fn changes(&self, after: Version) -> Answer<'_, Changes> {
         Box::pin(async move {
             // Whoever asks once a second is told "none" nearly always.
