@@ -21,7 +21,7 @@ begin() {
         case $1 in
             --once) once=yes ;;
             --port) port=${2:?--port needs a number}; shift ;;
-            *) sed -n 's/^# \{0,1\}//p; /^$/q' "$folder/run" | tail -n +2; [ "$1" = --help ]; exit ;;
+            *) sed -n '2,/^$/s/^# \{0,1\}//p' "$folder/run"; [ "$1" = --help ]; exit ;;
         esac
         shift
     done
