@@ -244,6 +244,13 @@ impl From<Error> for Failure {
             }
             Error::NotA2a { .. } => Self::new(Exit::Failure, "InvalidAgentResponseError", message)
                 .hint("something answers there that does not speak A2A; `nuncio card get` shows where the card leads"),
+            Error::StreamMalformed { .. }
+            | Error::LineTooLong { .. }
+            | Error::StreamTooLong(_)
+            | Error::TooLarge { .. } => {
+                Self::new(Exit::Failure, "InvalidAgentResponseError", message)
+                    .hint("the agent breaks the protocol: `nuncio doctor` says where")
+            }
             Error::Refused(refused) => {
                 Self::new(Exit::Failure, REFUSED, message).hint(refused.code().fix())
             }

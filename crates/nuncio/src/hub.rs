@@ -106,6 +106,12 @@ pub(crate) fn at_hand() -> Option<Known> {
     known(std::env::var("NUNCIO_URL").ok(), std::env::var("NUNCIO_KEY").ok())
 }
 
+/// Returns the hub at a URL, or else the one that commands mean without further words.
+pub(crate) fn at(url: Option<String>) -> Known {
+    let url = url.or_else(|| std::env::var("NUNCIO_URL").ok());
+    Flags { hub: url, key: std::env::var("NUNCIO_KEY").ok(), ..Flags::default() }.known()
+}
+
 fn known(url: Option<String>, key: Option<String>) -> Option<Known> {
     let note = note();
     let url = url.or_else(|| note.as_ref().map(|note| note.url.clone()))?;

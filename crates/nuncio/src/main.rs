@@ -4,6 +4,7 @@ mod data;
 mod demo;
 mod doctor;
 mod hub;
+mod join;
 mod key;
 mod mock;
 mod serve;
@@ -94,7 +95,7 @@ enum Command {
     Connect(Box<connect::Arguments>),
     Mcp(mcp::Arguments),
     /// Serve an agent: a ready-made one, or any program.
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     /// Find out why an agent does not work.
     Doctor(doctor::Arguments),
     /// Make and revoke the API keys of callers.
@@ -157,7 +158,7 @@ async fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Workflow(arguments) => Box::pin(hub::workflow::run(*arguments)).await,
         Command::Run(arguments) => Box::pin(hub::run::run(*arguments)).await,
         Command::Login(arguments) => hub::login::run(arguments).await,
-        Command::Serve(arguments) => serve::run(arguments).await.map_err(serving),
+        Command::Serve(arguments) => serve::run(*arguments).await,
         Command::Key(command) => key::run(command).map_err(serving),
         Command::Send(arguments) => send::run(*arguments).await,
         Command::Card(command) => card::run(*command).await,

@@ -2331,6 +2331,10 @@ export interface components {
         };
         /** @description Who the hub takes the caller for. */
         WhoAmI: {
+            /** @description The agent that an enrolment token is for, if it is for one. */
+            enrols?: string | null;
+            /** @description Who signs pair tokens: their `iss`. The keys are below it, at `/.well-known/jwks.json`. */
+            issuer: string;
             name?: string | null;
             organisation: string;
             role: string;

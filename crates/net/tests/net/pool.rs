@@ -80,7 +80,8 @@ async fn a_connection_that_is_given_back_serves_whoever_waits_for_one() {
     let recorder = Recorder::leading_to(server.address);
     let builder = Client::builder(on_loopback()).dialer(recorder.clone()).connections(1);
     let client = builder.build().unwrap();
-    let calls = (0..20).map(|_| fetch(&client, &server.url(), CALLER));
+    let url = server.url();
+    let calls = (0..20).map(|_| fetch(&client, &url, CALLER));
     for answer in futures_util::future::join_all(calls).await {
         assert_eq!(answer.unwrap(), "hello");
     }

@@ -15,4 +15,5 @@ mod mock;
 mod program;
 mod reference;
 mod reload;
+mod stories;
 mod workflow;
