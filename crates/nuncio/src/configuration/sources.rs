@@ -268,7 +268,7 @@ telemetry: {otlp: {endpoint: 'https://o.example', headers: {x: swordfish}}}
     #[test]
     fn every_variable_and_flag_names_a_key_that_is_there() {
         let settings =
-            load("telemetry: {otlp: {endpoint: 'https://o.example'}}", &[], { Flags::default() });
+            load("telemetry: {otlp: {endpoint: 'https://o.example'}}", &[], Flags::default());
         let keys = VARIABLES.iter().map(|variable| variable.key);
         for key in keys.chain(["listen", "public_url", "data_dir", "database"]) {
             assert!(settings.iter().any(|one| one.key == key), "{key}");

@@ -68,7 +68,7 @@ fn typed() -> String {
     let here = env::current_dir().unwrap_or_default();
     match program.strip_prefix(here) {
         // A shell takes a word without a slash for a name.
-        Ok(below) => std::path::Path::new(".").join(below).display().to_string(),
+        Ok(below) => Path::new(".").join(below).display().to_string(),
         Err(_) => program.display().to_string(),
     }
 }
