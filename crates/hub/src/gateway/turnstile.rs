@@ -245,7 +245,7 @@ impl Turnstiles {
             Some(learnt) if learnt.until <= now => {
                 learnt.most += 1;
                 learnt.until = now + learnt.pause;
-                if learnt.most >= gate.own.unwrap_or(self.most()) {
+                if learnt.most >= gate.own.unwrap_or_else(|| self.most()) {
                     gate.learnt = None;
                 }
             }

@@ -79,11 +79,13 @@ fn path(path: &serde_path_to_error::Path) -> String {
     let text = path.to_string();
     let mut steps: Vec<&str> = text.split('.').collect();
     // Nothing but these maps keeps the places of whole objects.
-    match steps.as_slice() {
-        ["providers" | "mcp_servers", _, "value", ..] => drop(steps.remove(2)),
-        ["budgets", _, _, "value", ..] => drop(steps.remove(3)),
-        ["cards", _, "value", ..] => drop(steps.remove(2)),
-        _ => {}
+    let place = match steps.as_slice() {
+        ["providers" | "mcp_servers", _, "value", ..] | ["cards", _, "value", ..] => Some(2),
+        ["budgets", _, _, "value", ..] => Some(3),
+        _ => None,
+    };
+    if let Some(place) = place {
+        steps.remove(place);
     }
     steps.join(".")
 }

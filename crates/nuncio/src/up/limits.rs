@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use nuncio::configuration::Configuration;
+use nuncio_client::Clocks;
 use nuncio_hub::{Hub, Limits, gateway};
 
 /// Returns what one caller may cost.
@@ -18,19 +19,22 @@ pub(super) fn of_callers(configuration: &Configuration) -> Limits {
 /// Returns what the gateway carries.
 pub(super) fn of_gateway(configuration: &Configuration) -> gateway::Limits {
     let written = &configuration.limits;
-    let mut limits = gateway::Limits::default();
-    limits.in_flight = size(written.calls_in_flight_per_agent);
-    limits.queue = size(written.queue_per_agent);
-    limits.queue_wait = written.queue_wait.get();
-    limits.depth = size(written.call_depth);
-    limits.unfinished_tasks = written.unfinished_tasks_per_caller.get();
-    limits.clocks.first_byte = written.first_byte_timeout.get();
-    limits.clocks.idle = written.idle_timeout.get();
-    limits.clocks.whole = written.call_timeout.get();
-    // How long our caller waits is for the engine to say; the agent may take longer.
-    limits.clocks.wait = limits.clocks.whole;
-    limits.budgets = configuration.budgets.of_gateway();
-    limits
+    let whole = written.call_timeout.get();
+    gateway::Limits {
+        in_flight: size(written.calls_in_flight_per_agent),
+        queue: size(written.queue_per_agent),
+        queue_wait: written.queue_wait.get(),
+        depth: size(written.call_depth),
+        unfinished_tasks: written.unfinished_tasks_per_caller.get(),
+        clocks: Clocks {
+            first_byte: written.first_byte_timeout.get(),
+            // How long our caller waits is for the engine to say; the agent may take longer.
+            wait: whole,
+            idle: written.idle_timeout.get(),
+            whole,
+        },
+        budgets: configuration.budgets.of_gateway(),
+    }
 }
 
 /// Puts them in force while the hub runs.
