@@ -63,9 +63,9 @@ fn all() -> Result<ExitCode> {
 /// A thousand nodes, one after the other, that do nothing by themselves.
 async fn chain(nodes: usize) -> Result<()> {
     let rounds = rounds(ROUNDS, Graph::Chain, nodes, Duration::ZERO).await?;
-    let each = |ran: &Ran| ran.spent.as_secs_f64() * 1e3 / ran.nodes as f64;
+    let each = |ran: &Ran| a_node(ran.spent, ran);
     let (middle, low, high) = spread(rounds.iter().map(each).collect());
-    let wall = |ran: &Ran| ran.elapsed.as_secs_f64() * 1e3 / ran.nodes as f64;
+    let wall = |ran: &Ran| a_node(ran.elapsed, ran);
     let (waited, ..) = spread(rounds.iter().map(wall).collect());
     let figure =
         format!("{middle:.3} ms of the processor ({low:.3} to {high:.3}) in {waited:.3} ms a node");
@@ -80,8 +80,8 @@ async fn fan(nodes: usize) -> Result<()> {
     let what = format!("{nodes} parallel nodes");
     let figure = format!("{at_once} calls at once");
     say(&what, &figure, &format!("at most {limit}"), at_once <= limit);
-    let memory = most_memory()? as f64 / f64::from(1 << 20);
-    let spent = rounds[0].spent.as_secs_f64() * 1e3 / nodes as f64;
+    let memory = f64::from(u32::try_from(most_memory()? >> 10)?) / 1024.0;
+    let spent = a_node(rounds[0].spent, &rounds[0]);
     let figure = format!("{memory:.1} MiB in all, {spent:.3} ms of the processor a node");
     say(&what, &figure, "under 64 MiB", memory < 64.0);
     Ok(())
@@ -99,6 +99,12 @@ async fn slow(nodes: usize) -> Result<()> {
     let figure = format!("{middle:.1} % ({low:.1} to {high:.1})");
     say(&what, &figure, "under 5 %", middle < 5.0);
     Ok(())
+}
+
+/// Returns what a node has of a time, in milliseconds.
+fn a_node(time: Duration, ran: &Ran) -> f64 {
+    let nodes = u32::try_from(ran.nodes).unwrap_or(u32::MAX);
+    (time / nodes.max(1)).as_secs_f64() * 1e3
 }
 
 async fn rounds(times: usize, graph: Graph, nodes: usize, takes: Duration) -> Result<Vec<Ran>> {
