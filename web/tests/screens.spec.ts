@@ -47,6 +47,7 @@ async function furnish(hub: Hub): Promise<[string, string, string][]> {
     ['agent-changes', '/agents/writer?tab=history', 'First card'],
     ['agent-access', '/agents/writer?tab=access&caller=lead', 'Yes'],
     ['agent-traffic', '/agents/writer?tab=traffic', 'What happened to it'],
+    ['agent-doctor', '/agents/writer?tab=doctor', 'The hub looks whether'],
     ['agent-settings', '/agents/writer?tab=settings', 'How it is known and called'],
     ['playground', `/playground?agent=writer&task=${poem.id}`, 'semi-aquatic'],
     ['tasks', '/tasks', 'otters'],
@@ -58,7 +59,7 @@ async function furnish(hub: Hub): Promise<[string, string, string][]> {
     ['rules', '/access?tab=rules', 'no-payments'],
     ['keys', '/access?tab=keys', 'ann'],
     ['audit', '/access?tab=audit', 'hang together'],
-    ['settings', '/settings', 'What callers speak'],
+    ['settings', '/settings', 'limits.drain'],
   ];
 }
 

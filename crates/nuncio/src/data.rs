@@ -84,6 +84,9 @@ pub(crate) struct HubNote {
     pub(crate) url: String,
     /// Where its administrator's key is.
     pub(crate) key_file: PathBuf,
+    /// The file with its settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) configuration: Option<PathBuf>,
 }
 
 /// Returns where a hub leaves its note.

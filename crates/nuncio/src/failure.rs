@@ -314,6 +314,11 @@ fn peer(error: &ProtocolError) -> Failure {
             Failure::new(Exit::Failure, "NUNCIO_ERR_RATE_LIMITED", message)
                 .hint("the agent is busy: try again later")
         }
+        (None, ErrorKind::BudgetExceeded) => {
+            Failure::new(Exit::Failure, "NUNCIO_ERR_BUDGET_EXCEEDED", message).hint(
+                "budgets of a day begin anew at midnight, UTC; `budgets` in nuncio.yaml sets them",
+            )
+        }
         (None, ErrorKind::TooLarge) => Failure::new(Exit::Failure, "NUNCIO_ERR_TOO_LARGE", message),
         (None, _) => Failure::new(Exit::Failure, "NUNCIO_ERR_PEER", message),
     };

@@ -14,7 +14,7 @@ pub(crate) mod tasks;
 pub(crate) mod tokens;
 pub(crate) mod workflow;
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
 use bytes::Bytes;
 use clap::Args;
@@ -118,6 +118,14 @@ fn known(url: Option<String>, key: Option<String>) -> Option<Known> {
         (None, _) => None,
     };
     Some(Known { url, key })
+}
+
+/// Returns the file with the settings of the hub that is meant, if that is on this machine and has
+/// one.
+pub(crate) fn configuration_of(flags: &Flags) -> Option<PathBuf> {
+    let note = note()?;
+    let is_meant = flags.hub.as_ref().is_none_or(|url| *url == note.url);
+    note.configuration.filter(|_| is_meant)
 }
 
 /// Reads the note of the hub that was last started.

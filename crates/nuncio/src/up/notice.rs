@@ -1,6 +1,6 @@
 //! What a hub says when it is ready, to people and to the other commands.
 
-use std::{env, io::IsTerminal as _, net::SocketAddr};
+use std::{env, io::IsTerminal as _, net::SocketAddr, path::Path};
 
 use anyhow::Context as _;
 use nuncio_hub::Hub;
@@ -9,9 +9,19 @@ use super::keys::Key;
 use crate::{data, demo::TRY};
 
 /// Leaves a note where the other commands look for a hub.
-pub(super) fn leave(hub: &Hub, address: SocketAddr, key: &Key) -> anyhow::Result<()> {
+pub(super) fn leave(
+    hub: &Hub,
+    address: SocketAddr,
+    key: &Key,
+    file: Option<&Path>,
+) -> anyhow::Result<()> {
     let path = data::hub_note()?;
-    let note = data::HubNote { url: local_url(hub, address), key_file: key.path.clone() };
+    let note = data::HubNote {
+        url: local_url(hub, address),
+        key_file: key.path.clone(),
+        // The other commands run in other folders.
+        configuration: file.map(std::path::absolute).transpose()?,
+    };
     let text = serde_json::to_string(&note).context("the note")?;
     data::write_secret(&path, text.as_bytes())
 }
@@ -58,7 +68,7 @@ fn typed() -> String {
     let here = env::current_dir().unwrap_or_default();
     match program.strip_prefix(here) {
         // A shell takes a word without a slash for a name.
-        Ok(below) => std::path::Path::new(".").join(below).display().to_string(),
+        Ok(below) => Path::new(".").join(below).display().to_string(),
         Err(_) => program.display().to_string(),
     }
 }
