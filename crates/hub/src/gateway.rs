@@ -395,10 +395,8 @@ impl Gateway {
         if self.0.lines.is_workflow(&id) {
             return Reach::Workflow;
         }
-        if self.0.hosted.agents.load().contains_key(&id) {
-            return Reach::InProcess;
-        }
         match self.0.lines.agent(&organisation, &id) {
+            Some(agent) if self.0.hosted.runs(&agent) => Reach::InProcess,
             Some(agent) if agent.delivery == Delivery::Pull => Reach::Fetches,
             _ => Reach::Called,
         }

@@ -99,6 +99,11 @@ impl Hosted {
         self.hiring().employer.clone()
     }
 
+    /// Whether the hub runs an agent itself.
+    pub(super) fn runs(&self, agent: &Agent) -> bool {
+        agent.hosting.is_some() || self.configured.load().contains_key(&agent.id)
+    }
+
     /// Returns who does the work of an agent, if the hub runs it.
     pub(super) fn find(
         &self,

@@ -87,13 +87,14 @@ impl Plain {
         loop {
             let idle = self.take(url);
             let is_used = idle.is_some();
-            let mut sender = match idle {
-                Some(sender) => sender,
-                None => tokio::select! {
+            let mut sender = if let Some(sender) = idle {
+                sender
+            } else {
+                tokio::select! {
                     biased;
                     opened = self.open(url) => opened.map_err(Failed::Ours)?,
                     error = clocks.run_out() => return Err(Failed::Ours(error)),
-                },
+                }
             };
             clocks.turn_to(Clock::FirstByte, first_byte);
             let answered = tokio::select! {
