@@ -91,7 +91,7 @@ test('three steps are drawn by mouse, run, and seen to finish', async ({ hub, ca
   await expect(stands(page, 'completed')).toBeVisible();
   await expect(step(page, 'output')).toContainText('OTTERS FLOAT');
   await step(page, 'upper').click();
-  await expect(page.getByText('Brought about')).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Output' })).toBeVisible();
   await expect(page.getByRole('complementary').last()).toContainText('OTTERS FLOAT');
 });
 
@@ -110,7 +110,7 @@ test('what an agent says is seen in its box while it speaks', async ({ hub, canv
   await expect(stands(page, 'completed')).toBeVisible();
   await step(page, 'shouted').click();
   const panel = page.getByRole('complementary').last();
-  await expect(panel).toContainText('Was told');
+  await expect(panel).toContainText('Input');
   await expect(panel.getByText('On otters', { exact: true })).toBeVisible();
 });
 
@@ -289,7 +289,7 @@ test('nothing that a file or an agent says is executed', async ({ hub, canvas: p
   }
   await expect(stands(page, 'completed')).toBeVisible();
   await step(page, 'shouted').click();
-  await expect(page.getByText('Brought about')).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Output' })).toBeVisible();
   await expect(page.locator('main img, main script, main a[href^="javascript"]')).toHaveCount(0);
   expect(await page.evaluate(() => 'hacked' in window)).toBe(false);
 });
