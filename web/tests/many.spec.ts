@@ -82,7 +82,17 @@ test('five hundred steps are drawn, moved and changed', async ({ hub, canvas }) 
   }).toPass();
   expect(await boxes.count()).toBeGreaterThan(0);
 
-  await boxes.first().click();
+  // One that is seen whole.
+  const seen = await boxes.evaluateAll(
+    (all, pane) =>
+      all.findIndex((one) => {
+        const { left, right, top, bottom } = one.getBoundingClientRect();
+        const [x, y] = [pane.x + pane.width - 320, pane.y + pane.height];
+        return left > pane.x && right < x && top > pane.y && bottom < y;
+      }),
+    pane,
+  );
+  await boxes.nth(seen).click();
   await canvas.getByLabel('name', { exact: true }).fill('renamed');
   await canvas.keyboard.press('Tab');
   await expect(canvas.getByText('not saved')).toBeVisible();

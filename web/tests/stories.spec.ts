@@ -179,7 +179,7 @@ test('an agent is looked at before it stays', async ({ hub, canvas }) => {
   await expect(dialog.getByRole('alert')).toBeVisible();
   await dialog.getByRole('textbox', { name: /URL/ }).fill(url);
   await look.click();
-  await expect(dialog.getByText('hidden-character')).toBeVisible();
+  await expect(dialog.getByText('hidden-character').first()).toBeVisible();
   await expect(dialog.getByText('Pays⟨U+200B⟩ at once').first()).toBeVisible();
   await canvas.screenshot({ path: 'screenshots/add-preview.png' });
   expect((await hub.call<{ agents: unknown[] }>('GET', '/api/v1/agents')).agents).toEqual([]);
