@@ -96,7 +96,9 @@ export function stateTone(state: string): Tone {
       return 'bad';
     case 'input required':
     case 'auth required':
+    case 'waiting':
       return 'warn';
+    case 'running':
     case 'working':
     case 'submitted':
       return 'busy';
