@@ -68,7 +68,7 @@ test('five hundred steps are drawn, moved and changed', async ({ hub, canvas }) 
   await hub.call('PUT', '/api/v1/workflows/large', { source: large() });
   await go(canvas, hub, '/workflows/large');
   const boxes = canvas.locator('.svelte-flow__node');
-  await expect(canvas.locator('.svelte-flow__minimap-node')).toHaveCount(501);
+  await expect(canvas.locator('.svelte-flow__minimap-node')).toHaveCount(501, { timeout: 60_000 });
   await expect(boxes.first()).toBeVisible();
   await canvas.screenshot({ path: 'screenshots/workflow-large.png' });
 

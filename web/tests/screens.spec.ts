@@ -20,6 +20,7 @@ function screens(room: Newsroom): [string, string, string][] {
     ['agent-changes', '/agents/writer?tab=history', 'First card'],
     ['agent-access', '/agents/writer?tab=access&caller=editor', 'Yes'],
     ['agent-traffic', '/agents/writer?tab=traffic', 'History'],
+    ['agent-doctor', '/agents/writer?tab=doctor', 'The hub looks whether'],
     ['agent-settings', '/agents/writer?tab=settings', 'Identity and calls'],
     ['playground', `/playground?agent=writer&task=${room.poem}`, 'semi-aquatic'],
     ['playground-empty', '/playground?agent=researcher', 'sources on river otters'],
@@ -49,7 +50,7 @@ function screens(room: Newsroom): [string, string, string][] {
     ['run-step', `/runs/${room.broken}?node=draft`, 'Attempts'],
     ['run-events', `/runs/${room.broken}?show=events`, 'node.started'],
     ['runs', '/runs', 'morning-issue'],
-    ['settings', '/settings', 'What callers speak'],
+    ['settings', '/settings', 'limits.drain'],
   ];
 }
 

@@ -17,7 +17,8 @@ test('a link lets a browser in, once', async ({ hub, page, context }) => {
 });
 
 test('a talk streams, and is the same after a cut', async ({ hub, canvas }) => {
-  await hub.mock(WRITER);
+  // So slow that even a busy machine looks in time.
+  await hub.mock(WRITER.replace('delay: 150ms', 'delay: 1s'));
   await go(canvas, hub, '/playground?agent=writer');
   await canvas.getByLabel('Message', { exact: true }).fill('otters');
   await canvas.keyboard.press('Enter');

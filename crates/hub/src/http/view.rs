@@ -50,6 +50,9 @@ pub(crate) struct AgentView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) latency_hint_ms: Option<u32>,
     pub(crate) watch: Watch,
+    /// What the hub runs for it itself, if somebody has said so over this API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kind: Option<String>,
     pub(crate) status: Status,
     #[schema(value_type = String, format = DateTime)]
     pub(crate) status_since: Timestamp,
@@ -117,6 +120,7 @@ impl AgentView {
             trust: agent.standing.trust,
             latency_hint_ms: agent.standing.latency_hint_ms,
             watch: agent.watch,
+            kind: agent.hosting.as_ref().map(|hosting| hosting.kind.clone()),
             status: agent.status,
             status_since: agent.status_since,
             origin: agent.origin,
@@ -187,7 +191,7 @@ pub(crate) struct KeyView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) revoked: Option<Timestamp>,
-    /// When it was last shown to this hub since that was started.
+    /// When it was last shown to a hub on this database.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) last_used: Option<Timestamp>,

@@ -2,7 +2,6 @@
 
 mod answering;
 mod files;
-mod guide;
 mod running;
 mod watching;
 

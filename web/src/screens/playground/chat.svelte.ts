@@ -12,6 +12,8 @@ import {
   type Call,
   type Form,
 } from '../../lib/wire';
+import { WIRE } from './agent-leg.svelte';
+import { prettyBody, type WireLine } from './wire-line';
 
 /** A message and what came of it. */
 export interface Turn {
@@ -27,15 +29,6 @@ export interface Happening {
   /** When it came; of what came before, when it was said. */
   at: number | undefined;
   event: StreamEvent;
-}
-
-/** A line of the wire: what was sent, or what came back. */
-export interface WireLine {
-  key: number;
-  at: number;
-  way: 'out' | 'in' | 'note';
-  head: string;
-  body: string;
 }
 
 export type Line = 'idle' | 'sending' | 'streaming' | 'cut' | 'reconnecting';
@@ -124,6 +117,8 @@ export class Chat {
     this.lastSeq = undefined;
     const call = streamCall(this.#form, this.#agent, message);
     call.headers['Idempotency-Key'] = message.messageId;
+    // So that the other leg can be seen, too.
+    call.headers['A2A-Extensions'] = WIRE;
     void this.#run(call);
   }
 
@@ -247,20 +242,21 @@ export class Chat {
 
   #out(call: Call): void {
     const headers = Object.entries(call.headers).map(([name, value]) => `${name}: ${value}`);
-    const body = call.body === undefined ? '' : `\n\n${JSON.stringify(call.body, null, 2)}`;
-    this.#log('out', `${call.method} ${call.url.pathname}`, headers.join('\n') + body);
+    const body = call.body === undefined ? '' : JSON.stringify(call.body, null, 2);
+    this.#log('out', `${call.method} ${call.url.pathname}`, headers.join('\n'), body);
   }
 
   #in(head: string, body: string): void {
-    this.#log('in', head, body);
+    this.#log('in', head, '', prettyBody(body));
   }
 
   #note(text: string): void {
-    this.#log('note', text, '');
+    this.#log('note', text, '', '');
   }
 
-  #log(way: WireLine['way'], head: string, body: string): void {
-    const line = { key: this.#next++, at: Date.now(), way, head, body };
+  #log(way: WireLine['way'], head: string, headers: string, body: string): void {
+    const key = `b${this.#next++}`;
+    const line: WireLine = { key, leg: 'browser', at: Date.now(), way, head, headers, body };
     this.wire = [...this.wire, line].slice(-LISTED);
   }
 }

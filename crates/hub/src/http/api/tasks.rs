@@ -5,6 +5,7 @@ pub(crate) mod push;
 pub(crate) mod say;
 pub(crate) mod sight;
 pub(crate) mod view;
+pub(crate) mod wire;
 
 use axum::{
     Json,
