@@ -247,6 +247,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agents/{agent}/reach": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists whom an agent may call and who may call it, with the reasons */
+        get: operations["showReach"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents/{agent}/resume": {
         parameters: {
             query?: never;
@@ -310,6 +327,23 @@ export interface paths {
         get: operations["listAudit"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cards/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Says what is wrong with a card, and keeps nothing */
+        post: operations["checkCard"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1280,6 +1314,8 @@ export interface components {
             allowed_agents?: {
                 [key: string]: string[];
             };
+            /** @description The bindings that its card says it speaks. */
+            bindings: string[];
             /** Format: date-time */
             created: string;
             current_task?: string;
@@ -1289,6 +1325,8 @@ export interface components {
             has_held_card: boolean;
             heartbeat?: components["schemas"]["BeatView"] | null;
             id: string;
+            /** @description Whether its card carries a signature; who made it, `nuncio card verify` tells. */
+            is_signed: boolean;
             /** @description What the hub runs for it itself, if somebody has said so over this API. */
             kind?: string | null;
             /** Format: int32 */
@@ -1309,6 +1347,8 @@ export interface components {
             trust: number;
             /** Format: date-time */
             updated: string;
+            /** @description The versions of A2A that its card says it speaks. */
+            versions: string[];
             watch: components["schemas"]["Watch"];
         };
         Agreement: {
@@ -1774,6 +1814,22 @@ export interface components {
         LoginLink: {
             url: string;
         };
+        /** @description A card to look at. */
+        Look: {
+            /** @description The card, as a JSON value. */
+            card?: Record<string, never> | null;
+            /** @description Where it is found, or the agent itself: it is fetched now. */
+            card_url?: string | null;
+        };
+        /** @description A card that was looked at. */
+        Looked: {
+            /** @description The card as it was sent. */
+            card: Record<string, never>;
+            /** @description What its agent would be called here; absent if its name makes none. */
+            name?: string | null;
+            /** @description What is wrong with it, in the order of its members. */
+            problems: components["schemas"]["ProblemView"][];
+        };
         /** @description A token for newcomers. */
         NewEnrolment: {
             /**
@@ -1907,6 +1963,19 @@ export interface components {
             title: string;
             type: string;
         };
+        /** @description Something wrong with a card. */
+        ProblemView: {
+            /** @description The stable name of the rule that is broken, `no-interface`. */
+            code: string;
+            /** @description Where, `skills[0].tags`; empty for the card as a whole. */
+            field: string;
+            /** @description How to mend it. */
+            fix: string;
+            /** @description `error` or `warning`. */
+            severity: string;
+            /** @description What is wrong there. */
+            what: string;
+        };
         /** @description What is sent about a task. */
         PushView: {
             /** @description Events that a webhook would not take, the newest first. */
@@ -1929,6 +1998,13 @@ export interface components {
             /** @description What it says. */
             text: string;
         };
+        /** @description Whom an agent may call, and who may call it. */
+        Reach: {
+            callers: components["schemas"]["Related"][];
+            /** @description Whether there are more on a side than are listed. */
+            is_cut: boolean;
+            may_call: components["schemas"]["Related"][];
+        };
         /** @description An agent that comes by itself. */
         Register: {
             card: Record<string, never>;
@@ -1946,6 +2022,15 @@ export interface components {
             heartbeat_seconds: number;
             /** @description The agent's token, the first time and never again. */
             token?: string | null;
+        };
+        /** @description An agent at the other end of a call, and why the call is allowed. */
+        Related: {
+            code: string;
+            id: string;
+            name: string;
+            /** @description The decision in a sentence. */
+            reason: string;
+            rule?: string | null;
         };
         Removed: {
             removed: number;
@@ -2209,6 +2294,11 @@ export interface components {
         TaskView: components["schemas"]["Between"] & {
             /** @description What was asked, in a line. */
             asked: string;
+            /**
+             * Format: date-time
+             * @description When it began, as far back as its log reaches.
+             */
+            began?: string | null;
             context_id: string;
             /**
              * Format: int64
@@ -3217,6 +3307,39 @@ export interface operations {
             503: components["responses"]["Refused503"];
         };
     };
+    showReach: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name or id of an agent */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reach"];
+                };
+            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            409: components["responses"]["Refused409"];
+            410: components["responses"]["Refused410"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            429: components["responses"]["Refused429"];
+            503: components["responses"]["Refused503"];
+        };
+    };
     resumeAgent: {
         parameters: {
             query?: never;
@@ -3370,6 +3493,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TrailPage"];
+                };
+            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            409: components["responses"]["Refused409"];
+            410: components["responses"]["Refused410"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            429: components["responses"]["Refused429"];
+            503: components["responses"]["Refused503"];
+        };
+    };
+    checkCard: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Look"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Looked"];
                 };
             };
             400: components["responses"]["Refused400"];
@@ -4437,7 +4594,10 @@ export interface operations {
     };
     cancelTask: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description What becomes of the calls made because of it: `cancel`, or `keep` to end it alone. */
+                below?: "cancel" | "keep";
+            };
             header?: never;
             path: {
                 /** @description The id of a task */

@@ -58,6 +58,12 @@ pub(crate) struct AgentView {
     pub(crate) status_since: Timestamp,
     pub(crate) origin: Origin,
     pub(crate) skills: Vec<SkillView>,
+    /// The versions of A2A that its card says it speaks.
+    pub(crate) versions: Vec<String>,
+    /// The bindings that its card says it speaks.
+    pub(crate) bindings: Vec<String>,
+    /// Whether its card carries a signature; who made it, `nuncio card verify` tells.
+    pub(crate) is_signed: bool,
     pub(crate) active_tasks: u32,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) current_task: String,
@@ -99,6 +105,7 @@ impl AgentView {
         let parent = agent.parent.as_ref().and_then(|parent| state.agent(parent));
         let card = agent.card.as_ref().map(Card::card);
         let skills = card.iter().flat_map(|card| &card.skills);
+        let ways = || card.iter().flat_map(|card| &card.supported_interfaces);
         Self {
             id: agent.id.clone(),
             name: agent.name.clone(),
@@ -125,6 +132,9 @@ impl AgentView {
                     tags: skill.tags.clone(),
                 })
                 .collect(),
+            versions: distinct(ways().map(|way| &way.protocol_version)),
+            bindings: distinct(ways().map(|way| &way.protocol_binding)),
+            is_signed: card.is_some_and(|card| !card.signatures.is_empty()),
             active_tasks: last.as_ref().map_or(0, |last| last.beat.active_tasks),
             current_task: last
                 .as_ref()
@@ -137,6 +147,16 @@ impl AgentView {
             updated: agent.updated,
         }
     }
+}
+
+fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for text in texts {
+        if !found.contains(text) {
+            found.push(text.clone());
+        }
+    }
+    found
 }
 
 impl AgentView {

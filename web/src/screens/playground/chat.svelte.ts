@@ -2,7 +2,7 @@
 
 import { fold, type Message, type Part, type StreamEvent, type Task } from '../../lib/a2a';
 import { Problem, refusal } from '../../lib/api';
-import { isOver, stateName } from '../../lib/format';
+import { isOver } from '../../lib/format';
 import { FrameReader, pause } from '../../lib/sse';
 import {
   cancelCall,
@@ -26,7 +26,8 @@ export interface Turn {
 export interface Happening {
   key: number;
   seq: string | undefined;
-  at: number;
+  /** When it came; of what came before, when it was said. */
+  at: number | undefined;
   event: StreamEvent;
 }
 
@@ -80,8 +81,9 @@ export class Chat {
   }
 
   /** Goes on with a task that is there. */
-  open(task: Task): void {
+  open(task: Task, past: Omit<Happening, 'key'>[]): void {
     this.clear();
+    this.events = past.map((one) => ({ ...one, key: this.#next++ }));
     const first = task.history?.[0] ?? { messageId: '', role: 'ROLE_USER', parts: [] };
     const rest = { ...task, history: (task.history ?? []).slice(1) };
     this.turns = [{ message: first, task: rest }];
@@ -126,7 +128,7 @@ export class Chat {
     this.#cut = undefined;
     if (this.line === 'streaming' || this.line === 'sending' || this.line === 'reconnecting') {
       this.line = 'cut';
-      this.#note(`cut off by hand behind event ${this.lastSeq ?? 'none'}`);
+      this.#note(`disconnected by hand after event ${this.lastSeq ?? 'none'}`);
     }
   }
 
@@ -277,10 +279,11 @@ export function lineText(chat: Chat): string {
     case 'streaming':
       return 'streaming';
     case 'cut':
-      return `cut behind event ${chat.lastSeq ?? '–'}; the task goes on`;
+      return `disconnected after event ${chat.lastSeq ?? '–'}; the task continues`;
     case 'reconnecting':
       return 'reconnecting …';
     default:
-      return chat.task ? stateName(chat.task.status.state) : '';
+      // The talk itself says how it ended.
+      return '';
   }
 }

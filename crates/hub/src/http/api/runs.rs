@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     tasks::{
-        self, Canceled,
+        self, CallsBelow, Canceled,
         log::Watching,
         say::{self, Said},
         sight,
@@ -455,7 +455,7 @@ pub(crate) async fn cancel(
 ) -> Result<Json<Canceled>, Problem> {
     let head = find(&hub, &who, &run).await?;
     sight::may(&hub, &who, &head.place, Operation::CancelTask)?;
-    Ok(Json(tasks::stop(&hub, &who, head).await?))
+    Ok(Json(tasks::stop(&hub, &who, (head, CallsBelow::Cancel)).await?))
 }
 
 /// How a run is repeated.
