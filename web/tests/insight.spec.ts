@@ -1,6 +1,16 @@
 // What the hub shows of itself: the other leg of the wire, its configuration, and the doctor.
 
+import AxeBuilder from '@axe-core/playwright';
+import type { Page } from '@playwright/test';
+
 import { expect, go, test } from './support/story';
+
+/** Nothing on the page keeps anybody from reading it. */
+async function isReadable(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  expect(grave.map(({ id, nodes }) => `${id} ${nodes[0]?.html ?? ''}`)).toEqual([]);
+}
 
 test('the playground shows both legs, and the translation between them', async ({
   hub,
@@ -24,6 +34,7 @@ test('the playground shows both legs, and the translation between them', async (
   await expect(sent).toContainText('hello over there');
   await expect(wire.locator('[data-leg=agent].in').first()).toContainText('agent → hub');
   await canvas.screenshot({ path: 'screenshots/playground-legs.png' });
+  await isReadable(canvas);
 
   await wire.getByRole('button', { name: 'Hub – agent' }).click();
   await expect(wire.locator('[data-leg=browser]')).toHaveCount(0);
@@ -70,6 +81,7 @@ test.describe('a hub with a file', () => {
     await expect(reach).toContainText('127.0.0.0/8');
     await expect(reach).toContainText('trust 5 of 5');
     await canvas.screenshot({ path: 'screenshots/settings-configuration.png', fullPage: true });
+    await isReadable(canvas);
 
     await canvas.getByLabel('Find a setting').fill('nuncio.yaml:1');
     await expect(row('limits.drain')).toBeVisible();
@@ -95,6 +107,7 @@ test('the doctor says what is wrong with an agent, and what to do', async ({ hub
   await expect(wrong).toContainText('check `A2A-Version`');
   await expect(doctor.getByText('card.found')).toHaveCount(0);
   await canvas.screenshot({ path: 'screenshots/agent-doctor.png' });
+  await isReadable(canvas);
 
   await doctor.getByLabel('Which checks').selectOption('all');
   await expect(doctor.getByText('card.found')).toBeVisible();

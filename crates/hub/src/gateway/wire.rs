@@ -251,7 +251,10 @@ impl From<Passed> for WireItem {
             },
             Passed::Answer { status, headers: told, body } => {
                 let answer = Self::new("answer");
-                let answer = body.map_or(answer.clone(), |body| answer.with(body));
+                let answer = match body {
+                    Some(body) => answer.with(body),
+                    None => answer,
+                };
                 Self { status: Some(status), headers: headers(told), ..answer }
             }
             Passed::Event { id, body } => Self { id, ..Self::new("event").with(body) },

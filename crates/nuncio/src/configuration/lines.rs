@@ -14,7 +14,7 @@ pub(super) struct Lines(BTreeMap<String, Line>);
 #[derive(Debug)]
 pub(super) struct Line {
     /// From 1.
-    pub(super) line: u64,
+    pub(super) number: u64,
     /// Whether it is an object or a list, whose parts have lines of their own.
     has_parts: bool,
     /// Variables that it names.
@@ -57,9 +57,9 @@ impl Lines {
                 Event::Scalar(text, ..) => variables::named(text),
                 _ => Vec::new(),
             };
-            let line = span.start.line().try_into().unwrap_or(0);
+            let number = span.start.line().try_into().unwrap_or(0);
             let has_parts = is_object || is_list;
-            lines.0.insert(key.clone(), Line { line, has_parts, variables });
+            lines.0.insert(key.clone(), Line { number, has_parts, variables });
             if is_object {
                 open.push(Open::Object { key, member: None });
             } else if is_list {

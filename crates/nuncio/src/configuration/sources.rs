@@ -103,10 +103,10 @@ impl Sources<'_> {
             return named(SourceKind::Environment, variable.name.to_owned());
         }
         match self.lines.source(key) {
-            Some(Line { line, variables, .. }) => Source {
+            Some(Line { number, variables, .. }) => Source {
                 kind: SourceKind::File,
                 name: self.file.clone(),
-                line: Some(*line),
+                line: Some(*number),
                 variables: variables.clone(),
             },
             None => Source::default_value(),

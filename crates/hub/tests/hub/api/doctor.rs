@@ -2,7 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use nuncio_hub::doctor::{Doctor, Patient, Report};
+use nuncio_hub::{
+    directory::Options,
+    doctor::{Doctor, Patient, Report},
+    hub::Settings,
+};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -38,7 +42,9 @@ impl Doctor for Slow {
 
 async fn hub(doctor: &Slow) -> Running {
     let doctor = doctor.clone();
-    let running = Running::of(|_, _| {}, |parts| parts.doctor = Some(Arc::new(doctor))).await;
+    // Whoever waits asks often.
+    let often = |_: &mut Options, settings: &mut Settings| settings.limits.requests = 1_000_000;
+    let running = Running::of(often, |parts| parts.doctor = Some(Arc::new(doctor))).await;
     for name in ["one", "other"] {
         let url = format!("http://127.0.0.1:9/{name}");
         let agent = json!({ "name": name, "url": url, "card": card(name, &url) });
