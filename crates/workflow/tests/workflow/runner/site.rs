@@ -362,6 +362,17 @@ impl Agent for Scripted {
             "hangs" => std::future::pending::<()>().await,
             "silent" => {}
             "big" => output.text("x".repeat(13 << 20)).await?,
+            // Says what it has to say, that it is done, and then all of that again.
+            "twice" => {
+                for word in ["once", "twice"] {
+                    let id = nuncio_protocol::ids::ArtifactId::generate();
+                    let words = format!("{said} {word}");
+                    let piece = Artifact::new(id, vec![Part::text(words)]);
+                    let done = output.artifact(piece).await.is_ok();
+                    let ended = output.status(TaskState::Completed, None).await.is_ok();
+                    assert_eq!(done && ended, word == "once", "nobody takes it twice");
+                }
+            }
             "asks" => {
                 if turn.task.history.len() < 2 {
                     output.ask(format!("{said}?")).await?;
