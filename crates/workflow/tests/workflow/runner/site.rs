@@ -334,6 +334,17 @@ impl Agent for Scripted {
                     output.put(piece, Chunk { append: number > 0, last: false }).await?;
                 }
             }
+            // As one whose hub has missed something: two pieces at once, or all of it again.
+            "grows" => {
+                let id = nuncio_protocol::ids::ArtifactId::generate();
+                let pieces: Vec<Part> = said.split_inclusive(' ').map(Part::text).collect();
+                let (first, rest) = pieces.split_at(1);
+                let (again, append) = if rest.len() > 1 { (rest, true) } else { (&*pieces, false) };
+                for (parts, append) in [(first, false), (again, append)] {
+                    let piece = Artifact::new(id.clone(), parts.to_vec());
+                    output.put(piece, Chunk { append, last: false }).await?;
+                }
+            }
             "json" => {
                 let data = Raw::parse_text(&said).map_err(|_| Failure::new("no JSON"))?;
                 let part = Part::data(data).with_media_type("application/json");
