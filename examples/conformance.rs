@@ -1,11 +1,15 @@
 //! The agent that conformance kits drive: what it does depends on how the identifier of a
-//! message begins, or else its text.
+//! message begins, or else its text; or on the instruction in it, if it comes from the
+//! integration test kit.
 //!
 //!     cargo run --example conformance -- --port 9999 --allow-loopback-webhooks
 //!
-//! `--grpc-port` gives gRPC a port of its own beside the common one. `--card` is `full`,
+//! `--httpPort` and `--grpcPort` are what the latter kit calls its flags. `--grpc-port` gives gRPC a port of its own beside the common one. `--card` is `full`,
 //! `hybrid` (the same with the members of 0.3), `minimal` (no capabilities) or `extension` (one
 //! is required). `--spec` is the edition whose error codes are used, `1.0.1` or `1.0.0`.
+
+#[path = "conformance/itk.rs"]
+mod itk;
 
 use std::time::Duration;
 
@@ -26,6 +30,8 @@ use nuncio_tasks::{
     scope::Place,
 };
 
+use crate::itk::Instruction;
+
 /// An extension that kits know, and that nobody else has.
 const EXTENSION: &str = "urn:a2a:tck:required-extension";
 
@@ -40,6 +46,8 @@ enum Scene {
     Chunks,
     Reply,
     Ask,
+    /// Asks, and is content with whatever is answered.
+    AskOnce,
     Reject,
     Fail,
     /// Works for so many milliseconds, then completes.
@@ -59,7 +67,7 @@ const SCENES: [(&str, Scene); 23] = [
     ("tck-artifact-data", Scene::Data),
     ("tck-message-response", Scene::Reply),
     ("tck-input-required", Scene::Ask),
-    ("tck-multi-turn", Scene::Ask),
+    ("tck-multi-turn", Scene::AskOnce),
     ("tck-reject-task", Scene::Reject),
     ("tck-task-failure", Scene::Fail),
     ("tck-stream-001", Scene::Text("Stream hello from TCK")),
@@ -94,8 +102,13 @@ impl Agent for Actor {
     async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
         let artifact = |part| Artifact::new(ArtifactId::generate(), vec![part]);
         let file = |part: Part| part.with_filename("output.txt").with_media_type("text/plain");
+        if let Some(instruction) = Instruction::find(&turn.message) {
+            return instruction?.follow(&output).await;
+        }
         let scene = scene(&turn.message);
-        if !matches!(scene, Scene::Complete(_) | Scene::Ask | Scene::Reject) {
+        let is_silent =
+            matches!(scene, Scene::Complete(_) | Scene::Ask | Scene::AskOnce | Scene::Reject);
+        if !is_silent {
             output.status(TaskState::Working, None).await?;
         }
         match scene {
@@ -122,7 +135,10 @@ impl Agent for Actor {
                     output.put(piece, chunk).await?;
                 }
             }
-            Scene::Ask => output.ask("Go on?").await?,
+            Scene::AskOnce if turn.task.history.len() > 1 => {
+                complete(&output, "done").await?;
+            }
+            Scene::Ask | Scene::AskOnce => output.ask("Go on?").await?,
             Scene::Reject => {
                 output.status(TaskState::Rejected, Some(Message::agent("rejected"))).await?;
             }
@@ -169,8 +185,10 @@ async fn main() -> anyhow::Result<()> {
     while let Some(flag) = arguments.next() {
         let mut value = || arguments.next().with_context(|| format!("{flag} needs a value"));
         match flag.as_str() {
-            "--port" => port = value()?.parse().context("--port")?,
-            "--grpc-port" => grpc_port = Some(value()?.parse::<u16>().context("--grpc-port")?),
+            "--port" | "--httpPort" => port = value()?.parse().context("--port")?,
+            "--grpc-port" | "--grpcPort" => {
+                grpc_port = Some(value()?.parse::<u16>().context("--grpc-port")?);
+            }
             "--card" => kind = value()?,
             "--spec" => {
                 table = match value()?.as_str() {
@@ -199,7 +217,7 @@ async fn main() -> anyhow::Result<()> {
 }
 
 fn card(kind: &str) -> anyhow::Result<AgentCard> {
-    let modes = ["text/plain", "application/json", "application/octet-stream"];
+    let modes = ["text/plain", "application/json", "application/octet-stream", itk::MEDIA_TYPE];
     let card = AgentCard::builder("conformance")
         .description("Does what conformance kits ask for")
         .skill(AgentSkill::new("tck", "TCK", "Shows every behaviour of A2A", ["conformance"]))

@@ -11,7 +11,7 @@ import { agentCardHandler, jsonRpcHandler, restHandler } from 'a2a-v0_3/server/e
 import { UserBuilder } from 'a2a-v0_3/server/express';
 import { A2AService, UserBuilder as GrpcUserBuilder, grpcService } from 'a2a-v0_3/server/grpc';
 
-import { Running, listen, listenGrpc, messageIn, ready, steps } from './serving-script.js';
+import { Running, hear, listen, listenGrpc, messageIn, ready, steps } from './serving-script.js';
 
 /** @typedef {import('a2a-v0_3').Message} Message */
 /** @typedef {import('a2a-v0_3').Task} Task */
@@ -27,6 +27,7 @@ const agent = {
   async execute(request, bus) {
     const { taskId, contextId, userMessage } = request;
     const text = userMessage.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+    hear(text);
     const said = messageIn(text);
     if (said !== undefined) {
       bus.publish(message(contextId, said));

@@ -1,6 +1,7 @@
 // What the agents do whatever SDK they are built on, and how they are processes.
 
 import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -28,6 +29,15 @@ export class Running {
     this.#tasks.get(task)?.abort();
     this.#tasks.delete(task);
   }
+}
+
+/**
+ * Writes down that somebody said this, a line of JSON each time, if anybody counts.
+ * @param {string} text
+ */
+export function hear(text) {
+  const heard = process.env.NUNCIO_INTEROP_HEARD;
+  if (heard) appendFileSync(heard, `${JSON.stringify(text)}\n`);
 }
 
 /**
@@ -62,7 +72,8 @@ export async function* steps(text, cancelled) {
 
 /** Opens a port for HTTP; what is served there is said later, when the card can name it. */
 export async function listen() {
-  const server = createServer();
+  // On a busy machine, a caller would meet connections that were closed for being idle.
+  const server = createServer({ keepAliveTimeout: 300_000 });
   server.listen({ host: '127.0.0.1', port: 0, backlog: 1024 });
   await once(server, 'listening');
   const address = server.address();

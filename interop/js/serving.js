@@ -14,7 +14,7 @@ import { agentCardHandler, jsonRpcHandler, restHandler } from '@a2a-js/sdk/serve
 import { UserBuilder } from '@a2a-js/sdk/server/express';
 import { A2AService, UserBuilder as GrpcUserBuilder, grpcService } from '@a2a-js/sdk/server/grpc';
 
-import { Running, listen, listenGrpc, messageIn, ready, steps } from './serving-script.js';
+import { Running, hear, listen, listenGrpc, messageIn, ready, steps } from './serving-script.js';
 
 /** @typedef {import('@a2a-js/sdk/server').ExecutionEventBus} Bus */
 /** @typedef {import('@a2a-js/sdk/server').RequestContext} Request */
@@ -30,6 +30,7 @@ const agent = {
     const text = userMessage.parts
       .map(({ content }) => (content?.$case === 'text' ? content.value : ''))
       .join('');
+    hear(text);
     const said = messageIn(text);
     if (said !== undefined) {
       bus.publish(AgentEvent.message(message(contextId, said)));

@@ -1,14 +1,20 @@
-//! A hub in memory with one agent behind it, for tests with the clients of others.
+//! A hub in memory with agents behind it, for tests with the clients of others.
 //!
-//! `carry URL` carries calls to the agent there. With `NUNCIO_CARRIED`, the program that it names
-//! is run with our arguments, and is the agent. Says `listening on URL` with the URL of the agent
-//! at the hub. Everybody on this machine may call it, and webhooks may go to this machine.
+//! `carry URL` carries calls to the agent there, which is called `agent`; `carry NAME=URL...` to
+//! several. With `NUNCIO_CARRIED`, the program that it names is run with our arguments, and is the
+//! agent. With `NUNCIO_CARRIED_KEY`, the agents are shown that API key. Says `listening on URL`
+//! with the URL of the first agent at the hub. Everybody on this machine may call it, and webhooks
+//! may go to this machine.
 
 use std::{net::SocketAddr, process::Stdio, sync::Arc};
 
 use anyhow::{Context as _, ensure};
-use http::{HeaderValue, Method, header::CONTENT_TYPE};
+use http::{HeaderName, HeaderValue, Method, header::CONTENT_TYPE};
 use nuncio_auth::{Gatekeeper, pair::Minter};
+use nuncio_client::{
+    Credentials, Origin,
+    credentials::{ApiKey, KeyPlace},
+};
 use nuncio_hub::{
     Directory, Gateway, Hub,
     directory::Options,
@@ -17,11 +23,11 @@ use nuncio_hub::{
     memory::MemoryHub,
 };
 use nuncio_net::{
-    Client, Errand, Guard, Policy, Purpose,
+    Client, Errand, Guard, Policy, Purpose, Secret,
     client::Request,
     listen::{Listener, told_to_stop},
 };
-use nuncio_protocol::ids::Organisation;
+use nuncio_protocol::ids::{AgentId, Organisation};
 use nuncio_tasks::{
     memory::MemoryStore,
     push::{Push, SealingKey},
@@ -34,22 +40,44 @@ use tokio::{
 #[tokio::main]
 #[expect(clippy::print_stderr, reason = "whoever has started it waits for the line")]
 async fn main() -> anyhow::Result<()> {
-    let (url, _agent) = agent().await?;
+    let (agents, _child) = agents().await?;
     let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
     let address = listener.local_addr();
-    let hub = hub(address).await?;
+    let hub = hub(address, &agents).await?;
     tokio::spawn(nuncio_hub::serve(hub, listener));
-    add(address, &url).await?;
-    eprintln!("listening on http://{address}/agents/agent");
+    for agent in &agents {
+        add(address, agent).await?;
+    }
+    eprintln!("listening on http://{address}/agents/{}", agents[0].name);
     told_to_stop().await;
     Ok(())
 }
 
-/// Finds the agent, or starts it.
-async fn agent() -> anyhow::Result<(String, Option<Child>)> {
+/// An agent behind the hub.
+struct Carried {
+    name: String,
+    url: String,
+}
+
+impl Carried {
+    /// Reads `URL` or `NAME=URL`.
+    fn parse(text: &str) -> Self {
+        let (name, url) =
+            text.split_once('=').filter(|(name, _)| !name.contains('/')).unwrap_or(("agent", text));
+        Self { name: name.to_owned(), url: url.to_owned() }
+    }
+
+    fn id(&self) -> anyhow::Result<AgentId> {
+        Ok(AgentId::parse(&self.name)?)
+    }
+}
+
+/// Finds the agents, or starts the only one.
+async fn agents() -> anyhow::Result<(Vec<Carried>, Option<Child>)> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some(program) = std::env::var_os("NUNCIO_CARRIED") else {
-        return Ok((arguments.first().context("which agent?")?.clone(), None));
+        ensure!(!arguments.is_empty(), "which agent?");
+        return Ok((arguments.iter().map(|text| Carried::parse(text)).collect(), None));
     };
     let mut child = Command::new(program)
         .args(arguments)
@@ -60,16 +88,16 @@ async fn agent() -> anyhow::Result<(String, Option<Child>)> {
     let mut lines = BufReader::new(child.stderr.take().context("it is piped")?).lines();
     while let Some(line) = lines.next_line().await? {
         if let Some(url) = line.strip_prefix("listening on ") {
-            let url = url.to_owned();
+            let agent = Carried::parse(url);
             // It must not block when it says more.
             tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-            return Ok((url, Some(child)));
+            return Ok((vec![agent], Some(child)));
         }
     }
     anyhow::bail!("the agent ended before it listened")
 }
 
-async fn hub(address: SocketAddr) -> anyhow::Result<Hub> {
+async fn hub(address: SocketAddr, agents: &[Carried]) -> anyhow::Result<Hub> {
     let organisation = Organisation::parse("main")?;
     let directory = Directory::open(Arc::new(MemoryHub::default()), Options::default()).await?;
     let gatekeeper =
@@ -85,8 +113,21 @@ async fn hub(address: SocketAddr) -> anyhow::Result<Hub> {
     let push = Push::new(Client::new(Guard::new(policy)), SealingKey::generate());
     let store = Arc::new(MemoryStore::default());
     let gateway = Gateway::start(parts.ground(), settings, store, |engine| engine.push(push));
+    gateway.prove_with(proofs(agents)?);
     parts.gateway = Some(gateway);
     Ok(Hub::new(parts))
+}
+
+/// Returns the key that agents are shown, if there is one.
+fn proofs(agents: &[Carried]) -> anyhow::Result<Vec<(AgentId, Arc<dyn Credentials>)>> {
+    let Ok(key) = std::env::var("NUNCIO_CARRIED_KEY") else { return Ok(Vec::new()) };
+    let key = Secret::from(key);
+    let proof = |agent: &Carried| {
+        let place = KeyPlace::Header(HeaderName::from_static("x-api-key"));
+        let shown = ApiKey::new(Origin::parse(&agent.url)?, place, &key)?;
+        Ok((agent.id()?, Arc::new(shown) as Arc<dyn Credentials>))
+    };
+    agents.iter().map(proof).collect()
 }
 
 /// Opens this machine to whoever is an administrator.
@@ -99,12 +140,13 @@ fn local() -> Policy {
     policy
 }
 
-/// Brings the agent in by its card.
-async fn add(address: SocketAddr, url: &str) -> anyhow::Result<()> {
+/// Brings an agent in by its card.
+async fn add(address: SocketAddr, agent: &Carried) -> anyhow::Result<()> {
     let client = Client::new(Guard::new(local()));
     let errand = Errand::administrator(Purpose::Agent);
     let target = client.guard().check_url(&format!("http://{address}/api/v1/agents"), errand)?;
-    let body = serde_json::json!({ "name": "agent", "card_url": url }).to_string();
+    let Carried { name, url } = agent;
+    let body = serde_json::json!({ "id": name, "name": name, "card_url": url }).to_string();
     let mut request = Request::new(Method::POST, &target, body);
     request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let response = client.send(request).await?;

@@ -57,7 +57,9 @@ def running(program: Path) -> Iterator[Hub]:
 
 def address(said: Iterable[str]) -> str:
     """Waits until the hub says where it listens."""
+    before = []
     for line in said:
         if line.startswith(LISTENING):
             return line.removeprefix(LISTENING).strip()
-    raise RuntimeError("the hub has ended")
+        before.append(line)
+    raise RuntimeError(f"the hub has ended: {''.join(before)}")

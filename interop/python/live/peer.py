@@ -1,13 +1,14 @@
 """One client of the SDK: a binding in a version."""
 
 import uuid
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import grpc.aio
 import httpx
 from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
+from a2a.client.interceptors import ClientCallInterceptor
 from a2a.types import (
     AgentCard,
     Message,
@@ -25,6 +26,9 @@ VERSIONS = ["1.0", "0.3"]
 
 # Where a card is that names one version alone: none for 1.0, which SDKs ask for by a header.
 CARD_PATHS = {"1.0": None, "0.3": "/.well-known/agent.json"}
+
+# Makes a client that streams, or one that does not.
+Make = Callable[[AgentCard, bool], Client]
 
 # Far longer than anything here takes.
 PATIENCE = 30
@@ -57,7 +61,11 @@ class Peer:
 
 
 @asynccontextmanager
-async def peers(url: str, missing: set[tuple[str, str]]) -> AsyncIterator[list[Peer]]:
+async def peers(
+    url: str,
+    missing: set[tuple[str, str]],
+    interceptors: Sequence[ClientCallInterceptor] = (),
+) -> AsyncIterator[list[Peer]]:
     """Makes a client for every binding and version but some, from the cards at a URL."""
     async with httpx.AsyncClient(timeout=PATIENCE) as http:
         found = []
@@ -65,23 +73,30 @@ async def peers(url: str, missing: set[tuple[str, str]]) -> AsyncIterator[list[P
             resolver = A2ACardResolver(http, url)
             card = await resolver.get_agent_card(CARD_PATHS[version])
             offered = [binding for binding in BINDINGS if (binding, version) not in missing]
-            found += [_peer(url, binding, version, card, http) for binding in offered]
+            makes = {binding: _factory(binding, http, interceptors) for binding in offered}
+            found += [_peer(url, binding, version, card, makes[binding]) for binding in offered]
         yield found
         for peer in found:
             for client in (peer.unary, peer.streaming, peer.credulous):
                 await client.close()
 
 
-def _peer(url: str, binding: str, version: str, card: AgentCard, http: httpx.AsyncClient) -> Peer:
-    def client(card: AgentCard, streaming: bool) -> Client:
+def _factory(
+    binding: str, http: httpx.AsyncClient, interceptors: Sequence[ClientCallInterceptor]
+) -> Make:
+    def make(card: AgentCard, streaming: bool) -> Client:
         config = ClientConfig(
             streaming=streaming,
             httpx_client=http,
             grpc_channel_factory=grpc.aio.insecure_channel,
             supported_protocol_bindings=[binding],
         )
-        return ClientFactory(config).create(card)
+        return ClientFactory(config).create(card, interceptors=list(interceptors))
 
+    return make
+
+
+def _peer(url: str, binding: str, version: str, card: AgentCard, make: Make) -> Peer:
     promising = AgentCard()
     promising.CopyFrom(card)
     promising.capabilities.extended_agent_card = True
@@ -90,9 +105,9 @@ def _peer(url: str, binding: str, version: str, card: AgentCard, http: httpx.Asy
         binding,
         version,
         card,
-        unary=client(card, False),
-        streaming=client(card, True),
-        credulous=client(promising, False),
+        unary=make(card, False),
+        streaming=make(card, True),
+        credulous=make(promising, False),
     )
 
 

@@ -11,13 +11,11 @@ import sys
 import time
 import uuid
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 import grpc.aio
 import httpx
-from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
 from a2a.client.errors import A2AClientError
 from a2a.types import (
     Message,
@@ -26,7 +24,6 @@ from a2a.types import (
     PushNotificationConfig,
     Role,
     Task,
-    TaskArtifactUpdateEvent,
     TaskIdParams,
     TaskPushNotificationConfig,
     TaskQueryParams,
@@ -37,6 +34,7 @@ from a2a.types import (
 
 from live import agent
 from live.webhook import receiving
+from older.peer import BINDINGS, Peer, connect
 
 # Whether a hub carries the calls.
 CARRIED = "NUNCIO_CARRIED" in os.environ
@@ -44,36 +42,8 @@ CARRIED = "NUNCIO_CARRIED" in os.environ
 # Callers of 0.3 have no word for the agent behind a shared gRPC endpoint, as the hub's is.
 UNCARRIED = {"GRPC", "grpc"} if CARRIED else set()
 
-BINDINGS = ["JSONRPC", "HTTP+JSON", "GRPC"]
-
 # Far longer than anything here takes.
 PATIENCE = 60
-
-Event = TaskStatusUpdateEvent | TaskArtifactUpdateEvent | None
-
-
-@dataclass(frozen=True)
-class Peer:
-    """One client of the SDK, which chooses by its settings whether to stream."""
-
-    binding: str
-    unary: Client
-    streaming: Client
-
-    async def send(self, message: Message) -> Task:
-        """Sends a message that becomes a task."""
-        async for answer in self.unary.send_message(message):
-            assert isinstance(answer, tuple), answer
-            return answer[0]
-        raise AssertionError("no answer")
-
-    async def stream(self, message: Message) -> list[tuple[Task, Event]]:
-        """Sends a message and returns every event, each with the task that it makes."""
-        events = []
-        async for answer in self.streaming.send_message(message):
-            assert isinstance(answer, tuple), answer
-            events.append(answer)
-        return events
 
 
 def saying(scene: str, task: Task | None = None) -> Message:
@@ -220,22 +190,6 @@ async def main(program: str) -> int:
             for binding in [found for found in BINDINGS if found not in UNCARRIED]:
                 has_failed |= not await check(await connect(url, binding, http))
     return 1 if has_failed else 0
-
-
-async def connect(url: str, binding: str, http: httpx.AsyncClient) -> Peer:
-    """Makes the clients of a binding."""
-    card = await A2ACardResolver(http, url).get_agent_card()
-
-    def client(streaming: bool) -> Client:
-        config = ClientConfig(
-            streaming=streaming,
-            httpx_client=http,
-            grpc_channel_factory=grpc.aio.insecure_channel,
-            supported_transports=[binding],
-        )
-        return ClientFactory(config).create(card)
-
-    return Peer(binding, client(False), client(True))
 
 
 async def check(peer: Peer) -> bool:

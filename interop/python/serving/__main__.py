@@ -46,6 +46,7 @@ class Agent(AgentExecutor):
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Runs one turn."""
         text = context.get_user_input()
+        script.hear(text)
         said = script.message_in(text)
         if said is not None:
             await event_queue.enqueue_event(_message(context, said))

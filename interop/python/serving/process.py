@@ -8,6 +8,9 @@ import grpc.aio
 import uvicorn
 from starlette.applications import Starlette
 
+# On a busy machine, a caller would meet connections that were closed for being idle.
+KEEP_ALIVE = 300
+
 
 def listener() -> socket.socket:
     """A socket on a free port."""
@@ -38,6 +41,12 @@ class _Server(uvicorn.Server):
 async def serve(app: Starlette, opened: socket.socket, grpc_server: grpc.aio.Server) -> None:
     """Serves until the input ends or somebody terminates the process."""
     await grpc_server.start()
-    config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app,
+        log_level="error",
+        lifespan="off",
+        timeout_graceful_shutdown=1,
+        timeout_keep_alive=KEEP_ALIVE,
+    )
     await _Server(config).serve([opened])
     await grpc_server.stop(None)

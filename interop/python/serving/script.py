@@ -1,8 +1,11 @@
 """What the agents do, whatever SDK they are built on."""
 
 import asyncio
+import json
+import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 
 # Slow enough that a stream can be cut and taken up again while the task works.
 PAUSE = 0.01
@@ -22,6 +25,13 @@ class Ask:
     """A question, after which the caller has the turn."""
 
     text: str
+
+
+def hear(text: str) -> None:
+    """Writes down that somebody said this, a line of JSON each time, if anybody counts."""
+    if name := os.environ.get("NUNCIO_INTEROP_HEARD"):
+        with Path(name).open("a", encoding="utf-8") as heard:
+            heard.write(json.dumps(text) + "\n")
 
 
 def message_in(text: str) -> str | None:

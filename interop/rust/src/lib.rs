@@ -1,4 +1,7 @@
-//! What the agents do whatever SDK they are built on, and how they are processes.
+//! What the agents do whatever SDK they are built on, and how they are processes; and in
+//! `calling`, what the clients do.
+
+pub mod calling;
 
 use std::{io, time::Duration};
 

@@ -1,9 +1,11 @@
-//! Calls an agent that somebody else's SDK serves: `reach URL [--name LABEL]`.
+//! Calls an agent that somebody else's SDK serves:
+//! `reach URL [--name LABEL] [--peer PEER] [--sdk VERSION] [--way WAY]`.
 //!
 //! Finds the agent by its card, and on each interface that the card declares does everything
 //! that A2A has. One line for each interface says how many cases passed, and how many the
-//! agent's SDK does not have; ends with failure if one did not pass. `interop/reach` starts
-//! the agents.
+//! agent's SDK does not have; ends with failure if one did not pass. The last three flags say
+//! who it is in the matrix: what came of it is added to the file that `NUNCIO_INTEROP_REPORT`
+//! names, as `interop/python/matrix/report.py` says. `interop/reach` starts the agents.
 
 mod differences;
 mod proxy;
@@ -22,7 +24,10 @@ use nuncio_client::{
 use nuncio_net::{Client as NetClient, Errand, Guard, Policy, Purpose, Trust};
 use nuncio_protocol::card::{AgentCard, AgentInterface};
 
-use crate::{report::Report, target::Target};
+use crate::{
+    report::{Report, Row},
+    target::Target,
+};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -31,9 +36,13 @@ async fn main() -> Result<ExitCode, Failure> {
     let mut arguments = env::args().skip(1);
     let url = arguments.next().ok_or("usage: reach URL [--name LABEL]")?;
     let mut label = url.clone();
+    let mut row = Row::default();
     while let Some(argument) = arguments.next() {
         match (argument.as_str(), arguments.next()) {
             ("--name", Some(name)) => label = name,
+            ("--peer", Some(peer)) => row.peer = peer,
+            ("--sdk", Some(version)) => row.sdk = version,
+            ("--way", Some(way)) => row.way = way,
             _ => return Err(format!("what is `{argument}`?").into()),
         }
     }
@@ -54,6 +63,7 @@ async fn main() -> Result<ExitCode, Failure> {
         tasks::check(&target, &mut report).await;
         streams::check(&target, &mut report).await;
         has_failed |= report.tell();
+        report.write(&row)?;
     }
     Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -13,18 +13,20 @@ use tokio::task::JoinSet;
 use crate::{
     Failure,
     proxy::Proxy,
-    report::Report,
+    report::{Column, Report},
     target::{Outcome, Target, all, ensure, nobody, saying, text_in, text_of},
 };
 
 pub(crate) async fn check(target: &Target, report: &mut Report) {
-    report.case("a stream to its end", whole(target, 20)).await;
-    report.case("a message in a stream", message(target)).await;
-    report.case("a stream to a question", question(target)).await;
-    report.case("SubscribeToTask", subscribe(target)).await;
-    report.case("what is kept beside SubscribeToTask", subscribe_and_keep(target)).await;
-    report.case("50 streams at once", crowd(target)).await;
-    report.case("a stream that is cut", cut(target)).await;
+    report.case(Column::Stream, "a stream to its end", whole(target, 20)).await;
+    report.case(Column::Stream, "a message in a stream", message(target)).await;
+    report.case(Column::Stream, "a stream to a question", question(target)).await;
+    report.case(Column::Subscribe, "SubscribeToTask", subscribe(target)).await;
+    report
+        .case(Column::Subscribe, "what is kept beside SubscribeToTask", subscribe_and_keep(target))
+        .await;
+    report.case(Column::Stream, "50 streams at once", crowd(target)).await;
+    report.case(Column::Stream, "a stream that is cut", cut(target)).await;
 }
 
 /// What `count:N` gives.

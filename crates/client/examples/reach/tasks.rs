@@ -16,20 +16,22 @@ use nuncio_protocol::{
 use tokio::task::JoinSet;
 
 use crate::{
-    report::Report,
+    report::{Column, Report},
     target::{Outcome, Target, cancelling, ensure, saying, text_of},
 };
 
 pub(crate) async fn check(target: &Target, report: &mut Report) {
-    report.case("a task in answer", task(target)).await;
-    report.case("a message in answer", message(target)).await;
-    report.case("several turns", turns(target)).await;
-    report.case("GetTask", get(target)).await;
-    report.case("ListTasks", list(target)).await;
-    report.case("CancelTask", cancel(target)).await;
-    report.case("CancelTask of a finished task", cancel_finished(target)).await;
-    report.case("an unknown task", unknown(target)).await;
-    report.case("SubscribeToTask of an unknown task", subscribe_unknown(target)).await;
+    report.case(Column::Send, "a task in answer", task(target)).await;
+    report.case(Column::Send, "a message in answer", message(target)).await;
+    report.case(Column::Send, "several turns", turns(target)).await;
+    report.case(Column::Get, "GetTask", get(target)).await;
+    report.case(Column::List, "ListTasks", list(target)).await;
+    report.case(Column::Cancel, "CancelTask", cancel(target)).await;
+    report.case(Column::Errors, "CancelTask of a finished task", cancel_finished(target)).await;
+    report.case(Column::Errors, "an unknown task", unknown(target)).await;
+    report
+        .case(Column::Errors, "SubscribeToTask of an unknown task", subscribe_unknown(target))
+        .await;
     let held = target.begin("hold").await;
     for (name, step) in [
         ("push config create", Push::Create),
@@ -41,14 +43,14 @@ pub(crate) async fn check(target: &Target, report: &mut Report) {
             let held = held.as_ref().map_err(ToString::to_string)?;
             push(target, &held.id, step).await
         };
-        report.case(name, case).await;
+        report.case(Column::Push, name, case).await;
     }
     if let Ok(held) = held {
         // Its case is another; here nobody is to be left behind.
         let _ = target.cancel(&held.id).await;
     }
-    report.case("the extended card", extended_card(target)).await;
-    report.case("100 sends at once", crowd(target)).await;
+    report.case(Column::ExtendedCard, "the extended card", extended_card(target)).await;
+    report.case(Column::Send, "100 sends at once", crowd(target)).await;
 }
 
 async fn task(target: &Target) -> Outcome {

@@ -129,36 +129,6 @@ fn token(signer: &Signer) -> String {
 }
 
 #[test]
-fn conformance_shows_its_scenes() {
-    let example = start("conformance", &["--port", "0"], &[]);
-    let by_text = |text: &str| {
-        let part = format!(r#"{{"text":"{text}"}}"#);
-        example.post("/message:send", &message(&part, ""))
-    };
-    for (text, shown) in [
-        ("tck-complete-task", "Hello from TCK"),
-        ("tck-artifact-text", "Generated text content"),
-        ("tck-artifact-file", r#""raw":"dGNr","#),
-        ("tck-artifact-file-url", r#""url":"https://example.com/output.txt""#),
-        ("tck-artifact-data", r#""data":{"key":"value","count":42}"#),
-        ("tck-input-required", "TASK_STATE_INPUT_REQUIRED"),
-        ("tck-reject-task", "TASK_STATE_REJECTED"),
-        ("tck-task-failure", "TASK_STATE_FAILED"),
-        ("tck-stream-chunked", "chunk-2"),
-        ("anything", "TASK_STATE_COMPLETED"),
-    ] {
-        let answer = by_text(text);
-        assert!(answer.contains(shown), "{text}: {answer}");
-    }
-    let reply = by_text("tck-message-response");
-    assert!(reply.starts_with(r#"{"message":"#) && reply.contains("Direct message response"));
-    // The identifier of the message counts first.
-    let both = message(r#"{"text":"tck-task-failure"}"#, "")
-        .replace(r#""messageId":"m1""#, r#""messageId":"tck-artifact-text-1""#);
-    assert!(example.post("/message:send", &both).contains("Generated text content"));
-}
-
-#[test]
 fn bench_echo_echoes_and_counts() {
     let directory = tempfile::tempdir().unwrap();
     let sqlite = format!("sqlite:{}", directory.path().join("data").display());

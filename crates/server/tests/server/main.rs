@@ -1,5 +1,6 @@
 //! The server from outside. One program, since each costs a link.
 
+mod conformance;
 mod corpus;
 mod dialects;
 mod examples;

@@ -1,6 +1,6 @@
 //! Accompanies one call: from giving the work away to what came of it.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, mem, sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use nuncio_protocol::{
@@ -10,7 +10,7 @@ use nuncio_protocol::{
     operation::{CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest},
     service::Events,
     state::TaskState,
-    task::{Artifact, StreamResponse, Task},
+    task::{Artifact, StreamResponse, Task, TaskArtifactUpdateEvent},
 };
 use nuncio_tasks::{
     engine::{Call as TaskCall, Tasks},
@@ -251,7 +251,7 @@ impl Errand {
             _ => None,
         };
         let Some(question) = question else {
-            if std::mem::take(&mut asking.is_open) {
+            if mem::take(&mut asking.is_open) {
                 self.say(News::Resumed);
             }
             return None;
@@ -262,7 +262,7 @@ impl Errand {
         }
         asking.message = name;
         asking.room = None;
-        if std::mem::replace(&mut asking.is_open, true) {
+        if mem::replace(&mut asking.is_open, true) {
             self.say(News::Resumed);
         }
         asking.times += 1;
@@ -278,49 +278,77 @@ impl Errand {
 
 /// Returns a task whose texts are whole. What an agent streams comes in pieces, each of which is
 /// a part of its own to A2A; to those who come after, it is one text.
+///
+/// How the pieces came must not matter: after a crash, the hub hears several of them at once.
 async fn whole(tasks: &Tasks, scope: &Scope, mut task: Task) -> Result<Task, Error> {
-    let is_plain = |part: &Part| part.as_text().is_some() && part.metadata.is_none();
     let in_pieces =
         |artifact: &Artifact| artifact.parts.windows(2).any(|pair| pair.iter().all(is_plain));
     if !task.artifacts.iter().any(in_pieces) {
         return Ok(task);
     }
-    let mut streamed: HashMap<ArtifactId, Vec<Part>> = HashMap::new();
+    let mut known: HashMap<ArtifactId, Growing> = HashMap::new();
     let mut after = Seq::START;
     loop {
         let page = tasks.log(scope, &task.id, after, PAGE).await?;
         let Some(last) = page.entries.last() else { break };
         after = last.seq;
         for logged in &page.entries {
-            let Ok(StreamResponse::ArtifactUpdate(update)) = logged.record.event.value() else {
-                continue;
-            };
-            let Artifact { artifact_id, parts, .. } = &update.artifact;
-            let so_far = streamed.entry(artifact_id.clone()).or_default();
-            if !update.append {
-                so_far.clear();
+            if let Ok(StreamResponse::ArtifactUpdate(update)) = logged.record.event.value() {
+                known.entry(update.artifact.artifact_id.clone()).or_default().add(update);
             }
-            let mut parts = parts.iter();
-            if let (true, Some(last)) = (update.append, so_far.last_mut())
-                && let Some(next) = parts.as_slice().first()
-                && is_plain(last)
-                && is_plain(next)
-                && (next.media_type == last.media_type || next.media_type.is_empty())
-                && let (Content::Text(text), Content::Text(more)) =
-                    (&mut last.content, &next.content)
-            {
-                text.push_str(more);
-                parts.next();
-            }
-            so_far.extend(parts.cloned());
         }
     }
     for artifact in &mut task.artifacts {
-        if let Some(parts) = streamed.remove(&artifact.artifact_id) {
-            artifact.parts = parts;
+        if known.get(&artifact.artifact_id).is_some_and(|growing| growing.has_grown) {
+            artifact.parts = joined(mem::take(&mut artifact.parts));
         }
     }
     Ok(task)
+}
+
+/// What the log says of an artifact.
+#[derive(Default)]
+struct Growing {
+    parts: Vec<Part>,
+    /// Whether something has come behind what was there.
+    has_grown: bool,
+}
+
+impl Growing {
+    fn add(&mut self, update: &TaskArtifactUpdateEvent) {
+        let new = &update.artifact.parts;
+        if update.append {
+            self.has_grown |= !self.parts.is_empty();
+            self.parts.extend(new.iter().cloned());
+        } else {
+            // Whoever has missed something is told all of it once more.
+            let goes_on = !self.parts.is_empty() && new.starts_with(&self.parts);
+            self.has_grown = goes_on && (self.has_grown || new.len() > self.parts.len());
+            self.parts.clone_from(new);
+        }
+    }
+}
+
+fn is_plain(part: &Part) -> bool {
+    part.as_text().is_some() && part.metadata.is_none()
+}
+
+/// Makes one of texts that follow each other.
+fn joined(parts: Vec<Part>) -> Vec<Part> {
+    let mut joined: Vec<Part> = Vec::new();
+    for part in parts {
+        if let Some(last) = joined.last_mut()
+            && is_plain(last)
+            && is_plain(&part)
+            && (part.media_type == last.media_type || part.media_type.is_empty())
+            && let (Content::Text(text), Content::Text(more)) = (&mut last.content, &part.content)
+        {
+            text.push_str(more);
+        } else {
+            joined.push(part);
+        }
+    }
+    joined
 }
 
 /// Returns what came of a task that has ended.

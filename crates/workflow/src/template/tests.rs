@@ -67,7 +67,7 @@ fn check_error(template: &str, expected: &str) {
 
 /// U-12, U-04: the forms of the catalogue and the issue.
 #[test]
-fn references_lead_into_artifacts() {
+fn u22_references_lead_into_artifacts() {
     check("Write about {{topic}}!", "Write about otters!");
     check("{{ topic }}{{topic.output}}{{topic.text}}", "ottersottersotters");
     check("{{inputs.topic}}", "otters");

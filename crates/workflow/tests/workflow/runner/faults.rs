@@ -54,6 +54,44 @@ async fn an_answer_that_is_too_large_fails_the_node() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_answers_twice_is_heard_once() {
+    let site = TestSite::start(&["
+name: one
+nodes:
+  - {id: it, type: external, config: {agent: twice, prompt: go}}
+  - {id: after, type: external, config: {agent: upper, prompt: '<{{it.text}}>'}}
+edges:
+  - {from: it, to: after}
+"]);
+    let task = site.run("one", &[]).await;
+    completed(&task);
+    assert_eq!(text(&task), "<GO ONCE>");
+    assert_eq!(site.told().len(), 2, "{:?}", site.told());
+}
+
+/// Every pass doubles it: after twenty-two it would be four megabytes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_template_that_explodes_fails_its_node() {
+    let site = TestSite::start(&["
+name: one
+nodes:
+  - {id: seed, type: input}
+  - {id: grow, type: external, config: {agent: echo, prompt: '{{grow}}{{grow}}{{seed}}'}}
+  - {id: out, type: output, config: {gather: [grow]}}
+edges:
+  - {from: seed, to: grow}
+  - {from: grow, to: grow, loop: {max_iterations: 100}}
+  - {from: grow, to: out}
+"]);
+    let task = site.run("one", &[("seed", "\"x\"")]).await;
+    assert_eq!(task.status.state, TaskState::Failed);
+    let word = task.status.message.as_ref().expect("a reason").text();
+    assert!(word.starts_with("`grow`: ") && word.contains("4194304"), "{word}");
+    let view = site.view("one", &task.id).await;
+    assert_eq!(states(&view)[2], ("out", "canceled"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_only_asks_is_given_up() {
     let site = TestSite::start(&[&one("nags", "")]);
     let mut task = site.run("one", &[]).await;

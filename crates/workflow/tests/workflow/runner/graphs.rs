@@ -101,6 +101,26 @@ edges:
     assert_eq!(text(&task), "<ONE TWO THREE>");
 }
 
+/// After a crash the hub hears several pieces at once, or all of them again.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_streams_is_one_text_however_it_came() {
+    let site = TestSite::start(&["
+name: growing
+nodes:
+  - {id: topic, type: input}
+  - {id: draft, type: external, config: {agent: grows}}
+  - {id: again, type: external, config: {agent: upper, prompt: '<{{draft}}>'}}
+edges:
+  - {from: topic, to: draft}
+  - {from: draft, to: again}
+"]);
+    for (said, told) in [("\"one two three\"", "<ONE TWO THREE>"), ("\"one two\"", "<ONE TWO>")] {
+        let task = site.run("growing", &[("topic", said)]).await;
+        completed(&task);
+        assert_eq!(text(&task), told);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn words_of_an_agent_are_never_read_as_a_template() {
     let site = TestSite::start(&[SERIAL]);

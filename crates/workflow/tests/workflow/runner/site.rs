@@ -344,6 +344,17 @@ impl Agent for Scripted {
                     output.put(piece, Chunk { append: number > 0, last: false }).await?;
                 }
             }
+            // As one whose hub has missed something: two pieces at once, or all of it again.
+            "grows" => {
+                let id = nuncio_protocol::ids::ArtifactId::generate();
+                let pieces: Vec<Part> = said.split_inclusive(' ').map(Part::text).collect();
+                let (first, rest) = pieces.split_at(1);
+                let (again, append) = if rest.len() > 1 { (rest, true) } else { (&*pieces, false) };
+                for (parts, append) in [(first, false), (again, append)] {
+                    let piece = Artifact::new(id.clone(), parts.to_vec());
+                    output.put(piece, Chunk { append, last: false }).await?;
+                }
+            }
             "json" => {
                 let data = Raw::parse_text(&said).map_err(|_| Failure::new("no JSON"))?;
                 let part = Part::data(data).with_media_type("application/json");
@@ -372,6 +383,17 @@ impl Agent for Scripted {
             "hangs" => std::future::pending::<()>().await,
             "silent" => {}
             "big" => output.text("x".repeat(13 << 20)).await?,
+            // Says what it has to say, that it is done, and then all of that again.
+            "twice" => {
+                for word in ["once", "twice"] {
+                    let id = nuncio_protocol::ids::ArtifactId::generate();
+                    let words = format!("{said} {word}");
+                    let piece = Artifact::new(id, vec![Part::text(words)]);
+                    let done = output.artifact(piece).await.is_ok();
+                    let ended = output.status(TaskState::Completed, None).await.is_ok();
+                    assert_eq!(done && ended, word == "once", "nobody takes it twice");
+                }
+            }
             "asks" => {
                 if turn.task.history.len() < 2 {
                     output.ask(format!("{said}?")).await?;

@@ -1,0 +1,1 @@
+"""Clients on the official SDKs that do the nine operations of the matrix."""
