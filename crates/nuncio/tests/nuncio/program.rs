@@ -48,7 +48,7 @@ fn any_program_is_an_agent() {
 
 #[test]
 fn a_program_reads_data_as_json_and_hears_which_skill_is_meant() {
-    let program = "printf '%s: ' \"$NUNCIO_SKILL_ID\"; cat";
+    let program = "printf '%s: %s' \"$NUNCIO_SKILL_ID\" \"$(cat)\"";
     let serving = serve(&["--in-memory", "--", "sh", "-c", program]);
     let body = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"problem":"waste"}}],
         "metadata":{"skillId":"score"}}}"#;
