@@ -169,7 +169,7 @@ impl CallAgent {
             Some(Behavior::PushNotification(push)) => {
                 let mut config =
                     TaskPushNotificationConfig::new(format!("{}/notifications", push.url));
-                config.token = "itk".to_owned();
+                "itk".clone_into(&mut config.token);
                 request.configuration = Some(SendMessageConfiguration {
                     task_push_notification_config: Some(config),
                     ..SendMessageConfiguration::default()
@@ -197,9 +197,9 @@ impl CallAgent {
 /// Lets a card of this machine name other ports of it, as agents do that have one for gRPC.
 fn near(card: &AgentCard, terms: Terms) -> Terms {
     let urls = card.supported_interfaces.iter().map(|interface| &interface.url);
-    let origins = urls.filter_map(|url| match url.contains("://") {
-        true => Origin::parse(url).ok(),
-        false => Origin::parse(&format!("http://{url}")).ok(),
+    let origins = urls.filter_map(|url| {
+        let is_whole = url.contains("://");
+        Origin::parse(&if is_whole { url.to_owned() } else { format!("http://{url}") }).ok()
     });
     origins.filter(Origin::is_loopback).fold(terms, Terms::allow_origin)
 }

@@ -165,7 +165,7 @@ impl Router {
     /// Makes a call about a task, to the peer that has it (HG-06).
     pub async fn about(&self, ctx: CallContext, request: Request) -> Result<Answered, Error> {
         let peer = self.owner(&request)?;
-        self.observed(&peer, self.agent(&peer).await?.call(ctx, request)).await
+        Box::pin(self.observed(&peer, self.agent(&peer).await?.call(ctx, request))).await
     }
 
     /// Follows a task, at the peer that has it.

@@ -194,10 +194,8 @@ impl Joined {
         organisation: &str,
         known: Option<u64>,
     ) -> Result<u64, Failure> {
-        let mut path = format!("/api/v1/epoch?organisation={}", segment(organisation));
-        if let Some(known) = known {
-            path.push_str(&format!("&after={known}&wait=20"));
-        }
+        let wait = known.map(|known| format!("&after={known}&wait=20")).unwrap_or_default();
+        let path = format!("/api/v1/epoch?organisation={}{wait}", segment(organisation));
         let (Epoch { epoch }, _) = self.hub.read(&path).await?;
         Ok(epoch)
     }

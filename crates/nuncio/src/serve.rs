@@ -65,7 +65,7 @@ pub(crate) struct Arguments {
     keys: Option<PathBuf>,
 
     /// Join a hub: register there, say how the agent is, and let in only whom the hub lets call
-    /// it. Without a URL it is the hub of NUNCIO_URL, or the local one.
+    /// it. Without a URL it is the hub of `NUNCIO_URL`, or the local one.
     #[arg(long, value_name = "HUB", num_args = 0..=1, default_missing_value = "", conflicts_with = "keys")]
     join: Option<String>,
 

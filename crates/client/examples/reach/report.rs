@@ -100,7 +100,7 @@ impl Report {
                 self.passed += 1;
             }
             (None, Some(known)) => {
-                fail(format!("{name}: no longer so, take it out: {}", known.how))
+                fail(format!("{name}: no longer so, take it out: {}", known.how));
             }
             (Some(problem), Some(known)) if problem.contains(known.shows) => {
                 cell.other.push(known);

@@ -8,7 +8,7 @@ use nuncio_hub::{
     directory::{Actor, Options},
     memory::MemoryHub,
 };
-use nuncio_protocol::ids::Organisation;
+use nuncio_protocol::{ids::Organisation, time::Timestamp};
 
 async fn hubs() -> [Directory; 2] {
     let store = Arc::new(MemoryHub::default());
@@ -49,7 +49,7 @@ async fn when_a_key_was_last_shown_outlives_the_hub_it_was_shown_to() {
     assert_eq!(one.last_use(id), None);
     one.note_use(id);
     one.note_use("a key that is not there");
-    let millis = |hub: &Directory| hub.last_use(id).map(|last| last.as_millis());
+    let millis = |hub: &Directory| hub.last_use(id).map(Timestamp::as_millis);
     let last = millis(&one);
     one.keep_uses().await.expect("written");
     other.refresh().await.expect("read");

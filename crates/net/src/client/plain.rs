@@ -92,7 +92,7 @@ impl Plain {
             } else {
                 tokio::select! {
                     biased;
-                    opened = self.open(url) => opened.map_err(Failed::Ours)?,
+                    opened = Box::pin(self.open(url)) => opened.map_err(Failed::Ours)?,
                     error = clocks.run_out() => return Err(Failed::Ours(error)),
                 }
             };

@@ -51,7 +51,8 @@ fn is_real(command: &Command) -> bool {
 }
 
 fn describe(page: &mut String, name: &str, command: &Command) {
-    let about = command.get_long_about().or(command.get_about()).map(plain).unwrap_or_default();
+    let about =
+        command.get_long_about().or_else(|| command.get_about()).map(plain).unwrap_or_default();
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();
     write(page, format_args!("\n## {name}\n\n{about}\n\n```text\n{usage}\n```\n"));
@@ -72,7 +73,7 @@ fn describe(page: &mut String, name: &str, command: &Command) {
         let anchor = heading.to_lowercase().replace(' ', "-");
         write(page, format_args!("\n[{heading}](#{anchor}): {}\n", names.join(", ")));
     }
-    if let Some(after) = command.get_after_long_help().or(command.get_after_help()) {
+    if let Some(after) = command.get_after_long_help().or_else(|| command.get_after_help()) {
         write(page, format_args!("\n```text\n{}\n```\n", after.to_string().trim_end()));
     }
 }
@@ -112,7 +113,7 @@ fn table<'a>(page: &mut String, flags: impl Iterator<Item = &'a Arg>) {
 }
 
 fn row(arg: &Arg) -> String {
-    let mut meaning = arg.get_long_help().or(arg.get_help()).map(plain).unwrap_or_default();
+    let mut meaning = arg.get_long_help().or_else(|| arg.get_help()).map(plain).unwrap_or_default();
     let mut add = |text: String| meaning.extend([" ".to_owned(), text]);
     if arg.get_action().takes_values() {
         let values = arg.get_possible_values();

@@ -71,7 +71,7 @@ pub fn read_hosted(
     members.insert("name".to_owned(), name.into());
     members.insert("kind".to_owned(), kind.into());
     members.extend(role.map(|role| ("role".to_owned(), role.into())));
-    let agent = agent(members).map_err(|error| first(&error, 0))?;
+    let agent = agent(&members).map_err(|error| first(&error, 0))?;
     let mut whole = within.clone();
     let index = whole.agents.len();
     whole.agents.push(agent.clone());
@@ -97,7 +97,7 @@ pub fn command_lines(name: &str, role: Option<&str>, command: &[String]) -> Stri
 }
 
 /// Reads an agent by the reader of the file, so that both say the same.
-fn agent(members: Map<String, Value>) -> Result<Agent, Error> {
+fn agent(members: &Map<String, Value>) -> Result<Agent, Error> {
     let document = serde_json::json!({ "agents": [members] });
     // Variables are for the file.
     let text = document.to_string().replace('$', "$$");

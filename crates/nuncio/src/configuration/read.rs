@@ -80,7 +80,7 @@ fn path(path: &serde_path_to_error::Path) -> String {
     let mut steps: Vec<&str> = text.split('.').collect();
     // Nothing but these maps keeps the places of whole objects.
     let place = match steps.as_slice() {
-        ["providers" | "mcp_servers", _, "value", ..] | ["cards", _, "value", ..] => Some(2),
+        ["providers" | "mcp_servers" | "cards", _, "value", ..] => Some(2),
         ["budgets", _, _, "value", ..] => Some(3),
         _ => None,
     };

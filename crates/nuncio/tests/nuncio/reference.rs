@@ -44,7 +44,9 @@ fn sources(folder: &str) -> Vec<String> {
     let mut texts = Vec::new();
     while let Some(path) = left.pop() {
         if path.is_dir() {
-            left.extend(fs::read_dir(&path).expect("a folder").map(|entry| entry.unwrap().path()));
+            left.extend(
+                fs::read_dir(&path).expect("a folder").map(|entry| entry.expect("a file").path()),
+            );
         } else if path.file_name() != Some("tests.rs".as_ref()) {
             let text = fs::read_to_string(Path::new(&path)).expect("a source");
             texts.push(text.split("#[cfg(test)]").next().unwrap_or_default().to_owned());

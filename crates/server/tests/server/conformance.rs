@@ -150,10 +150,10 @@ fn field(number: u8, content: impl AsRef<[u8]>) -> Vec<u8> {
     let mut bytes = vec![number << 3 | 2];
     let mut length = content.len();
     while length > 0x7f {
-        bytes.push(u8::try_from(length & 0x7f).unwrap() | 0x80);
+        bytes.push(u8::try_from(length & 0x7f).expect("seven bits") | 0x80);
         length >>= 7;
     }
-    bytes.push(u8::try_from(length).unwrap());
+    bytes.push(u8::try_from(length).expect("seven bits"));
     bytes.extend(content);
     bytes
 }
@@ -238,25 +238,25 @@ fn itk_asks_for_a_webhook_which_is_told_the_words_of_the_agent() {
 /// Takes deliveries until one says something, and returns that.
 fn receive(listener: &TcpListener) -> String {
     loop {
-        let (stream, _) = listener.accept().unwrap();
+        let (stream, _) = listener.accept().expect("a caller");
         let mut reader = BufReader::new(stream);
         let (mut heard, mut length) = (String::new(), 0);
         loop {
             let start = heard.len();
-            reader.read_line(&mut heard).unwrap();
+            reader.read_line(&mut heard).expect("a line");
             let line = heard[start..].to_lowercase();
             if let Some(number) = line.strip_prefix("content-length:") {
-                length = number.trim().parse().unwrap();
+                length = number.trim().parse().expect("a length");
             }
             if line.trim().is_empty() {
                 break;
             }
         }
         let mut body = vec![0; length];
-        reader.read_exact(&mut body).unwrap();
-        heard.push_str(str::from_utf8(&body).unwrap());
+        reader.read_exact(&mut body).expect("a body");
+        heard.push_str(str::from_utf8(&body).expect("UTF-8"));
         let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-        reader.get_mut().write_all(answer).unwrap();
+        reader.get_mut().write_all(answer).expect("it listens");
         if heard.contains("\"text\"") {
             return heard;
         }

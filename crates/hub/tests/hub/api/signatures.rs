@@ -18,8 +18,8 @@ fn keys(signer: &Signer) -> KeySet {
     KeySet::from_iter([signer.public_key().clone()])
 }
 
-fn home() -> Option<Origin> {
-    Some(Origin::parse("http://127.0.0.1:9").expect("an origin"))
+fn home() -> Origin {
+    Origin::parse("http://127.0.0.1:9").expect("an origin")
 }
 
 async fn requiring(signatures: CardSignatures) -> Running {
@@ -41,7 +41,7 @@ async fn register(hub: &Running, card: &Value) -> nuncio_testkit::wire::Reply {
 #[tokio::test]
 async fn unsigned_and_wrongly_signed_cards_are_refused_where_they_must_be_signed() {
     let (ours, theirs) = (signer(), signer());
-    let policy = CardSignatures::new(SignaturePolicy::Require).trust(home(), keys(&ours));
+    let policy = CardSignatures::new(SignaturePolicy::Require).trust(Some(home()), keys(&ours));
     let hub = requiring(policy).await;
     let plain = card("new", "http://127.0.0.1:9/");
     check_refused(&register(&hub, &plain).await, 400, "CARD_NOT_TRUSTED");
@@ -70,7 +70,7 @@ async fn unsigned_and_wrongly_signed_cards_are_refused_where_they_must_be_signed
 
 #[tokio::test]
 async fn where_signatures_are_preferred_no_card_is_refused() {
-    let policy = CardSignatures::new(SignaturePolicy::Prefer).trust(home(), keys(&signer()));
+    let policy = CardSignatures::new(SignaturePolicy::Prefer).trust(Some(home()), keys(&signer()));
     let hub = requiring(policy).await;
     let reply = register(&hub, &card("new", "http://127.0.0.1:9/")).await;
     assert_eq!(reply.status, 201, "{}", reply.text());

@@ -15,9 +15,12 @@ use tokio::{
 
 use super::{callers::patiently, world::World};
 
+/// What an agent has got, heads and bodies.
+type Seen = Arc<Mutex<Vec<(HeaderMap, Value)>>>;
+
 /// An agent that keeps all it gets, and answers with more than it should.
 struct Recorder {
-    seen: Arc<Mutex<Vec<(HeaderMap, Value)>>>,
+    seen: Seen,
     serving: JoinHandle<()>,
     world: World,
     key: String,
@@ -102,11 +105,7 @@ fn is_whole(answer: &[u8]) -> bool {
     length.is_some_and(|length: usize| body.len() >= length)
 }
 
-async fn answer(
-    State(seen): State<Arc<Mutex<Vec<(HeaderMap, Value)>>>>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
+async fn answer(State(seen): State<Seen>, headers: HeaderMap, body: Bytes) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
     let status = json!({ "state": "TASK_STATE_COMPLETED" });
     let task = json!({ "id": "t", "contextId": "c", "status": status });

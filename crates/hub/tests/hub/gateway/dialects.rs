@@ -97,6 +97,10 @@ enum Can {
 }
 
 async fn check(name: &str, dialects: Dialects, can: Can, add: impl AsyncFn(&World, &Served)) {
+    Box::pin(call(name, dialects, can, add)).await;
+}
+
+async fn call(name: &str, dialects: Dialects, can: Can, add: impl AsyncFn(&World, &Served)) {
     let world = World::start().await;
     let ann = world.key("ann").await;
     let served = Served::start(dialects).await;

@@ -102,6 +102,10 @@ impl Scene {
 /// However an agent fails to answer, its caller is answered in the time that it gave, and those
 /// who call another agent do not notice.
 async fn check(script: fn(&Value) -> Response) -> String {
+    Box::pin(play(script)).await
+}
+
+async fn play(script: fn(&Value) -> Response) -> String {
     let scene = Scene::new(script).await;
     let healthy = scene.world.remote(&scene.ann, "healthy", WireForm::V1);
     let usual = rounds(&healthy).await;

@@ -119,11 +119,7 @@ fn is_whole(typed: &str) -> bool {
             (None, '#') if before.is_whitespace() => is_comment = true,
             (None, '\'' | '"') => quote = Some(letter),
             (Some(open), letter) if open == letter => quote = None,
-            (None | Some('"'), '\\') => {
-                if letters.next().is_none() {
-                    return false;
-                }
-            }
+            (None | Some('"'), '\\') if letters.next().is_none() => return false,
             _ => {}
         }
         before = letter;
