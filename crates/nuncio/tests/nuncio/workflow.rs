@@ -3,6 +3,7 @@
 mod answering;
 mod files;
 mod guide;
+mod plan;
 mod running;
 mod watching;
 
