@@ -10,7 +10,7 @@ DOCUMENTED := --lib --bins --example codec
 ALONE := $(CARGO) clippy -p nuncio-net
 
 .DEFAULT_GOAL := help
-.PHONY: help run web test test-fast services check audit bench fuzz generate
+.PHONY: help run web test test-fast services check audit bench fuzz generate dist
 
 WEB := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -type f -print 2>/dev/null)
 
@@ -40,6 +40,7 @@ check: ## format, lints, documentation, each feature alone
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) fmt --manifest-path interop/rust/Cargo.toml --check
+	$(CARGO) fmt --manifest-path bench/peers/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --all-features --no-deps $(DOCUMENTED)
 	for features in "" nuncio-protocol/grpc nuncio-protocol/signing; do \
@@ -51,15 +52,19 @@ check: ## format, lints, documentation, each feature alone
 audit: $(TOOLS)/bin/cargo-deny ## licences, bans and sources of all dependencies
 	$(TOOLS)/bin/cargo-deny --all-features check bans licenses sources
 
-bench: ## what codec, engine, stores, hub and server cost, as ratios in one run
+bench: ## what everything costs, as ratios in one run; writes docs/benchmarks.md
 	$(CARGO) run --release -p nuncio-bench
 	$(CARGO) run --release -p nuncio-bench --bin tasks
 	$(CARGO) run --release -p nuncio-bench --bin hub
-	$(CARGO) run --release -p nuncio-bench --bin serve
+	$(CARGO) run --release -p nuncio-bench --bin workflow
+	bench/run
 
 fuzz: ## fuzz every reader for a minute each; needs cargo-fuzz
 	for target in $$($(CARGO) fuzz list); do \
 		$(CARGO) fuzz run -s none $$target -- -max_total_time=60 || exit 1; done
+
+dist: web ## a release in dist/out: program, manual pages, completions, unit, checksums
+	dist/build
 
 generate: ## generate Rust from proto/
 	$(CARGO) run --quiet -p xtask -- generate

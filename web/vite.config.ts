@@ -18,7 +18,7 @@ function cut(proxy: HttpProxy.Server): void {
 // Many small files compress badly: the screens are one, and what draws graphs comes when it is needed.
 function chunk(id: string): string | undefined {
   if (/node_modules\/(@xyflow|d3-|classcat)/.test(id)) return 'flow';
-  if (/node_modules\/(yaml|@dagrejs)/.test(id)) return 'graph';
+  if (/node_modules\/yaml/.test(id)) return 'graph';
   if (/src\/(screens\/workflows\/(?!routes)|lib\/workflow)/.test(id)) return 'workflows';
   if (/src\/screens\/agents\/(Chart|Tree|AgentNode|SidePanel|calls)/.test(id)) return 'chart';
   if (/src\/|node_modules\/(svelte|esm-env|clsx)\//.test(id)) return 'app';

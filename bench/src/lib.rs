@@ -8,7 +8,7 @@
 //! that the server of the official Rust SDK takes.
 //!
 //! What engine and stores cost is measured by the program `tasks`, what a hub's store costs by
-//! `hub`, and what whole servers cost by [`serve`].
+//! `hub`, what runs of workflows cost by [`workflow`], and what whole servers cost by [`serve`].
 
 pub mod contender;
 pub mod figures;
@@ -16,6 +16,7 @@ pub mod measure;
 pub mod payload;
 pub mod report;
 pub mod serve;
+pub mod workflow;
 
 mod derived;
 

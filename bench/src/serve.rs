@@ -45,6 +45,7 @@ mod wire;
 mod child;
 mod reference;
 
+mod markdown;
 mod report;
 
 use std::{
@@ -95,7 +96,7 @@ pub async fn run(settings: Settings, program: &Path) -> Result<Report> {
         println!("Only references are measured: {error:#}.\n");
     }
     let references = child::References::of(program);
-    let suites = settings.only.clone();
+    let (suites, write) = (settings.only.clone(), settings.write.clone());
     let setup = suites::Setup::new(settings, references, ours).await?;
     let mut all = Report::default();
     let (begun, before) = (Instant::now(), child::everybodys_processor_time()?);
@@ -109,6 +110,10 @@ pub async fn run(settings: Settings, program: &Path) -> Result<Report> {
     let (everybody, we) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
     let others = everybody.saturating_sub(we).as_secs_f64() / begun.elapsed().as_secs_f64();
     println!("\nOther programs kept {others:.1} cores busy meanwhile, Postgres among them.");
+    if let Some(path) = write {
+        let text = all.markdown(others);
+        std::fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+    }
     match unbuilt {
         Some(error) => Err(error),
         None => Ok(all),

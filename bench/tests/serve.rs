@@ -35,7 +35,7 @@ async fn check(settings: Settings, tables: &[Expected<'_>], verdicts: usize) -> 
     let expected: Vec<&str> = tables.iter().map(|(title, ..)| *title).collect();
     assert_eq!(titles, expected);
     for (table, (_, least, names)) in report.tables.iter().zip(tables) {
-        let found: Vec<&str> = table.lines.iter().map(|line| line.name).collect();
+        let found: Vec<&str> = table.lines.iter().map(|line| &*line.name).collect();
         assert_eq!(found, *names, "{}", table.title);
         for line in &table.lines {
             assert_eq!(line.counts().len(), ROUNDS, "{}", line.name);

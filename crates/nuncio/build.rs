@@ -1,5 +1,8 @@
 //! Puts the canvas into the program: the files that `make web` has built, or, without them, a
-//! page that says how to get it.
+//! page that says how to get it. And says what the program was made of.
+
+#[path = "build/commit.rs"]
+mod commit;
 
 use std::{
     env, fs,
@@ -22,7 +25,9 @@ fn main() -> anyhow::Result<()> {
     let watched = if built.exists() { built.clone() } else { home.join("../../web/package.json") };
     println!("cargo:rerun-if-changed={}", watched.display());
     let mut files = Vec::new();
-    if built.join("index.html").exists() {
+    let has_canvas = built.join("index.html").exists();
+    say_what_it_is(&home.join("../.."), has_canvas)?;
+    if has_canvas {
         collect(&built, &built, &mut files)?;
     } else {
         let page = out.join("missing.html");
@@ -37,6 +42,20 @@ fn main() -> anyhow::Result<()> {
     }
     lines.push("]".to_owned());
     fs::write(out.join("canvas.rs"), lines.join("\n"))?;
+    Ok(())
+}
+
+/// Tells the program what `nuncio --version` says.
+fn say_what_it_is(root: &Path, has_canvas: bool) -> anyhow::Result<()> {
+    let target = env::var("TARGET")?;
+    let made_of = match commit::find(root) {
+        Some(commit) => format!("commit {commit}, {target}"),
+        None if commit::is_release() => format!("unknown commit, {target}"),
+        None => format!("development, {target}"),
+    };
+    println!("cargo:rustc-env=NUNCIO_MADE_OF={made_of}");
+    let canvas = if has_canvas { "canvas, " } else { "no canvas, " };
+    println!("cargo:rustc-env=NUNCIO_FEATURES={canvas}grpc, mcp, postgres, signing, sqlite");
     Ok(())
 }
 

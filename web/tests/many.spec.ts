@@ -1,4 +1,4 @@
-// Lists of any length are read without waiting, and without filling the page.
+// Lists of any length and graphs of any size are read without waiting, and without filling the page.
 
 import { expect, go, test } from './support/story';
 
@@ -47,4 +47,55 @@ test('many tasks scroll, and the newest come in by themselves', async ({ hub, ca
   await list.evaluate((box) => box.scrollTo(0, 0));
   await hub.say('parrot', 'the newest of all');
   await expect(list.getByRole('listitem').first()).toContainText('the newest of all');
+});
+
+/** Fifty rows of ten steps, each row after another. */
+function large(): string {
+  const nodes = ['  - {id: start, type: input}'];
+  const edges: string[] = [];
+  for (let row = 0; row < 50; row += 1) {
+    for (let step = 0; step < 10; step += 1) {
+      const id = `r${row}s${step}`;
+      nodes.push(`  - {id: ${id}, type: external, config: {agent: parrot, prompt: "{{start}}"}}`);
+      edges.push(`  - {from: ${step === 0 ? 'start' : `r${row}s${step - 1}`}, to: ${id}}`);
+    }
+  }
+  return `name: large\nnodes:\n${nodes.join('\n')}\nedges:\n${edges.join('\n')}\n`;
+}
+
+test('five hundred steps are drawn, moved and changed', async ({ hub, canvas }) => {
+  test.setTimeout(300_000);
+  await hub.call('PUT', '/api/v1/workflows/large', { source: large() });
+  await go(canvas, hub, '/workflows/large');
+  const boxes = canvas.locator('.svelte-flow__node');
+  await expect(canvas.locator('.svelte-flow__minimap-node')).toHaveCount(501, { timeout: 60_000 });
+  await expect(boxes.first()).toBeVisible();
+  await canvas.screenshot({ path: 'screenshots/workflow-large.png' });
+
+  // Near by, only what is seen is there.
+  const pane = await canvas.locator('.svelte-flow__pane').boundingBox();
+  if (!pane) throw new Error('there is no canvas');
+  await canvas.mouse.move(pane.x + pane.width / 2, pane.y + pane.height / 2);
+  await expect(async () => {
+    await canvas.mouse.wheel(0, -400);
+    expect(await boxes.count()).toBeLessThan(60);
+  }).toPass();
+  expect(await boxes.count()).toBeGreaterThan(0);
+
+  // One that is seen whole.
+  const seen = await boxes.evaluateAll(
+    (all, pane) =>
+      all.findIndex((one) => {
+        const { left, right, top, bottom } = one.getBoundingClientRect();
+        const [x, y] = [pane.x + pane.width - 320, pane.y + pane.height];
+        return left > pane.x && right < x && top > pane.y && bottom < y;
+      }),
+    pane,
+  );
+  await boxes.nth(seen).click();
+  await canvas.getByLabel('name', { exact: true }).fill('renamed');
+  await canvas.keyboard.press('Tab');
+  await expect(canvas.getByText('not saved')).toBeVisible();
+  await canvas.getByRole('button', { name: 'Undo' }).click();
+  await expect(canvas.getByText('not saved')).toHaveCount(0);
 });

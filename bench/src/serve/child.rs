@@ -26,17 +26,31 @@ const CARD: &str = "/.well-known/agent-card.json";
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     /// What the report calls it.
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
+    /// Whose server it is.
+    pub(crate) side: Side,
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<String>,
     /// `STORE`: where tasks are kept.
     pub(crate) store: Option<String>,
 }
 
+/// Whose server it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The measured one: its wrong answers end the run.
+    Ours,
+    /// One that others have made. What it cannot do is told, and the run goes on.
+    Peer,
+    /// One that does the least.
+    Reference,
+}
+
 /// A server that runs until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
-    name: &'static str,
+    name: String,
+    side: Side,
     child: Child,
     pid: u32,
     address: SocketAddr,
@@ -47,7 +61,7 @@ pub(crate) struct Server {
 impl Launch {
     /// Whether this is the measured server, and no reference.
     pub(crate) fn is_measured(&self) -> bool {
-        self.name.starts_with("ours")
+        self.side == Side::Ours
     }
 
     /// Starts the server and waits for its card.
@@ -70,7 +84,8 @@ impl Launch {
         let child = command.spawn().with_context(|| format!("start {}", self.program.display()))?;
         let pid = child.id().context("a process that was just started has an id")?;
         let cold_start = Duration::ZERO;
-        let mut server = Server { name: self.name, child, pid, address, grpc, cold_start };
+        let (name, side) = (self.name.clone(), self.side);
+        let mut server = Server { name, side, child, pid, address, grpc, cold_start };
         server.wait_for_card(begun).await?;
         server.cold_start = begun.elapsed();
         Ok(server)
@@ -78,8 +93,12 @@ impl Launch {
 }
 
 impl Server {
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn side(&self) -> Side {
+        self.side
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -241,18 +260,24 @@ impl References {
     /// A hub of ours before an agent, by what the report calls it.
     pub(crate) fn gateway(
         &self,
-        name: &'static str,
-        kind: &'static str,
+        name: &str,
+        kind: &str,
         agent: SocketAddr,
         store: String,
     ) -> Launch {
         let launch = self.launch(kind, &["--agent", &agent.to_string()]);
-        Launch { name, store: Some(store), ..launch }
+        Launch { name: name.to_owned(), side: Side::Ours, store: Some(store), ..launch }
     }
 
-    fn launch(&self, name: &'static str, options: &[&str]) -> Launch {
+    fn launch(&self, name: &str, options: &[&str]) -> Launch {
         let arguments =
             ["reference", name].into_iter().chain(options.iter().copied()).map(str::to_owned);
-        Launch { name, program: self.program.clone(), arguments: arguments.collect(), store: None }
+        Launch {
+            name: name.to_owned(),
+            side: Side::Reference,
+            program: self.program.clone(),
+            arguments: arguments.collect(),
+            store: None,
+        }
     }
 }

@@ -36,7 +36,7 @@ pub(crate) async fn run(setup: &Setup) -> Result<Report> {
     commands.extend(setup.settings.client.clone().map(|command| (OURS, command)));
 
     let mut table = Table::new(format!("client, {IN_FLIGHT} in flight"), "calls");
-    table.lines = commands.iter().map(|(name, _)| Line::new(name)).collect();
+    table.lines = commands.iter().map(|(name, _)| Line::new(*name)).collect();
     for round in 0..setup.settings.rounds {
         for turn in 0..commands.len() {
             let who = (round + turn) % commands.len();

@@ -32,8 +32,10 @@ pub struct Table {
 #[derive(Clone, Debug)]
 pub struct Line {
     /// Who it is.
-    pub name: &'static str,
+    pub name: String,
     samples: Vec<Sample>,
+    /// Why there are no more samples, if it could not go on.
+    pub failure: Option<String>,
 }
 
 /// A figure and what it is to be.
@@ -99,14 +101,17 @@ impl Table {
 
     fn compare(&self, name: &str, reference: &str, of: fn(&Sample) -> f64) -> Option<Vec<f64>> {
         let (one, other) = (self.line(name)?, self.line(reference)?);
+        if one.failure.is_some() || other.failure.is_some() {
+            return None;
+        }
         let pairs = one.samples.iter().zip(&other.samples);
         Some(pairs.map(|(one, other)| of(one) / of(other)).collect())
     }
 }
 
 impl Line {
-    pub(crate) fn new(name: &'static str) -> Self {
-        Self { name, samples: Vec::new() }
+    pub(crate) fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), samples: Vec::new(), failure: None }
     }
 
     pub(crate) fn push(&mut self, sample: Sample) {
@@ -116,6 +121,10 @@ impl Line {
     /// How many requests or events there were, in each round.
     pub fn counts(&self) -> Vec<u64> {
         self.samples.iter().map(|sample| sample.count).collect()
+    }
+
+    pub(crate) fn median(&self, of: impl Fn(&Sample) -> f64) -> f64 {
+        spread(&self.samples.iter().map(of).collect::<Vec<f64>>()).0
     }
 
     pub(crate) fn processor_micros(&self) -> Vec<f64> {
@@ -148,15 +157,15 @@ impl fmt::Display for Table {
         write!(f, "{:<44} {rate:>11} {processor:>8} {latency:>8} {ratio:>7}   ", self.title)?;
         writeln!(f, "least – most, {}", self.unit)?;
         for line in &self.lines {
-            let of = |of: fn(&Sample) -> f64| {
-                spread(&line.samples.iter().map(of).collect::<Vec<f64>>()).0
-            };
-            let rate = of(Sample::per_second);
-            let processor = of(Sample::processor_micros);
-            let latency = of(|sample| sample.latency.as_secs_f64() * 1e6);
+            let rate = line.median(Sample::per_second);
+            let processor = line.median(Sample::processor_micros);
+            let latency = line.median(|sample| sample.latency.as_secs_f64() * 1e6);
             let latency = if latency > 0.0 { format!("{latency:.0}") } else { "–".to_owned() };
-            let reference = self.lines[0].name;
-            let ratios = self.ratio(line.name, reference).unwrap_or_default();
+            if let Some(failure) = &line.failure {
+                writeln!(f, "  {:<42} could not: {failure}", line.name)?;
+                continue;
+            }
+            let ratios = self.ratio(&line.name, &self.lines[0].name).unwrap_or_default();
             let (ratio, least, most) = spread(&ratios);
             write!(f, "  {:<42} {rate:>11.0} {processor:>8.1} {latency:>8} ", line.name)?;
             writeln!(f, "{ratio:>7.3}   {least:.3} – {most:.3}")?;
@@ -168,6 +177,9 @@ impl fmt::Display for Table {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, figures, unit, goal } = self;
+        if figures.is_empty() {
+            return write!(f, "     {what}: could not");
+        }
         let (figure, least, most) = spread(figures);
         let met = match goal {
             Some(goal) if goal.is_met(figure) => "ok  ",
@@ -191,9 +203,9 @@ mod tests {
 
     use super::*;
 
-    fn line(name: &'static str, counts: &[u64]) -> Line {
+    fn line(name: &str, counts: &[u64]) -> Line {
         let sample = |count| Sample { count, elapsed: Duration::from_secs(1), ..Sample::default() };
-        Line { name, samples: counts.iter().copied().map(sample).collect() }
+        Line { samples: counts.iter().copied().map(sample).collect(), ..Line::new(name) }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::{
-    child::{Launch, Server},
+    child::{Launch, Server, Side},
     grpc_load,
     load::{self, Question, Sample},
     report::{Line, Table},
@@ -91,8 +91,17 @@ pub(crate) async fn take_turns(
         }
         for turn in 0..contestants.len() {
             let who = (round + turn) % contestants.len();
-            let sample = contestants[who].measure(*point, duration).await?;
-            table.lines[who].push(sample);
+            let (contestant, line) = (&contestants[who], &mut table.lines[who]);
+            if line.failure.is_some() {
+                continue;
+            }
+            match contestant.measure(*point, duration).await {
+                Ok(sample) => line.push(sample),
+                Err(error) if contestant.server.side() == Side::Peer => {
+                    line.failure = Some(error.root_cause().to_string());
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
     Ok(())

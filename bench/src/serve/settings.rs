@@ -15,6 +15,8 @@ Measures A2A servers from outside, side by side with references, and prints rati
   --ours COMMAND      the server to measure; it reads PORT, GRPC_PORT and STORE from the
                       environment. `none`: references only. Default: the example bench_echo
                       of nuncio-server, built in release
+  --peer NAME=COMMAND another server to put beside ours, of others; may be given again. It is
+                      left out of what it cannot do, and the report says why
   --client COMMAND    the client to measure; it reads URL, IN_FLIGHT and SECONDS from the
                       environment and prints how many calls were answered, in how many seconds
   --only SUITE,...    cold, unary, durable, postgres, stream, grpc, read, hold, gateway, client
@@ -23,6 +25,7 @@ Measures A2A servers from outside, side by side with references, and prints rati
   --tasks N,...       how large the servers grow whose tasks are read (10000)
   --streams N         how many idle streams are held (1000)
   --directory PATH    where databases are put (beside this program)
+  --write FILE        write the report there, too, as Markdown
   --quick             one short round of everything, to see that it runs
 
 NUNCIO_WITHOUT=postgres leaves Postgres out; else it must be installed.
@@ -34,6 +37,8 @@ NUNCIO_WITHOUT=postgres leaves Postgres out; else it must be installed.
 pub struct Settings {
     /// The server to measure.
     pub ours: Ours,
+    /// Servers that others have made: what the report calls them, and their commands.
+    pub peers: Vec<(String, Vec<String>)>,
     /// The client to measure.
     pub client: Option<Vec<String>>,
     /// The names of the suites to run.
@@ -49,6 +54,8 @@ pub struct Settings {
     /// Where databases are put, if not beside the program: a directory for temporary files is
     /// often in memory, where durability is free.
     pub directory: Option<PathBuf>,
+    /// Where the report is written to, too.
+    pub write: Option<PathBuf>,
 }
 
 /// Which server is measured.
@@ -66,6 +73,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             ours: Ours::Example,
+            peers: Vec::new(),
             client: None,
             only: SUITES.map(str::to_owned).into(),
             rounds: 3,
@@ -73,6 +81,7 @@ impl Default for Settings {
             tasks: vec![10_000],
             streams: 1000,
             directory: None,
+            write: None,
         }
     }
 }
@@ -113,12 +122,18 @@ impl Settings {
         match option {
             "--ours" if value == "none" => self.ours = Ours::None,
             "--ours" => self.ours = Ours::Command(words(value)?),
+            "--peer" => {
+                let (name, command) = value.split_once('=').context("NAME=COMMAND")?;
+                ensure!(!name.is_empty(), "the peer has no name");
+                self.peers.push((name.to_owned(), words(command)?));
+            }
             "--client" => self.client = Some(words(value)?),
             "--only" => self.only = suites(value)?,
             "--rounds" => self.rounds = value.parse()?,
             "--seconds" => self.point = Duration::try_from_secs_f64(value.parse()?)?,
             "--tasks" => self.tasks = sizes(value)?,
             "--streams" => self.streams = value.parse()?,
+            "--write" => self.write = Some(value.into()),
             "--directory" => self.directory = Some(value.into()),
             _ => bail!("no such option"),
         }
@@ -165,6 +180,9 @@ mod tests {
         assert_eq!(settings.only, ["unary", "read"]);
         assert_eq!(settings.tasks, [100, 1000]);
         assert_eq!(parse("--ours none").unwrap().ours, Ours::None);
+        let peers =
+            Settings::parse(&["--peer", "one=node one.js"].map(str::to_owned)).unwrap().peers;
+        assert_eq!(peers, [("one".to_owned(), vec!["node".to_owned(), "one.js".to_owned()])]);
     }
 
     #[test]
@@ -177,6 +195,8 @@ mod tests {
             "--tasks 1000,100",
             "--tasks 10",
             "--fast 1",
+            "--peer node",
+            "--peer =node",
         ] {
             parse(line).unwrap_err();
         }

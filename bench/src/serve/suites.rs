@@ -7,7 +7,7 @@ use nuncio_testkit::services;
 use tempfile::TempDir;
 
 use super::{
-    child::{Launch, References},
+    child::{Launch, References, Side},
     clients,
     load::{self, Held, as_f64},
     report::{Goal, Line, Report, Table, Verdict, spread},
@@ -120,14 +120,30 @@ impl Setup {
         Ok(directory.keep())
     }
 
-    fn ours_with(&self, name: &'static str, store: String) -> Option<Launch> {
-        let (program, arguments) = self.ours.as_ref()?.split_first()?;
-        Some(Launch {
-            name,
-            program: program.into(),
-            arguments: arguments.to_vec(),
-            store: Some(store),
-        })
+    fn ours_with(&self, name: &str, store: String) -> Option<Launch> {
+        launch(name, Side::Ours, self.ours.as_ref()?, store)
+    }
+
+    /// Servers of others that keep their tasks in memory.
+    async fn peers(&self) -> Vec<Launch> {
+        let mut able = Vec::new();
+        for (name, command) in &self.settings.peers {
+            able.extend(tried(launch(name, Side::Peer, command, "memory".to_owned())).await);
+        }
+        able
+    }
+
+    /// Servers of others, each on a SQLite database that nobody has used.
+    async fn durable_peers(&self) -> Result<Vec<Launch>> {
+        let mut able = Vec::new();
+        for (name, command) in &self.settings.peers {
+            let store = || anyhow::Ok(format!("sqlite:{}", self.fresh()?.join("peer").display()));
+            let name = format!("{name}, SQLite");
+            if tried(launch(&name, Side::Peer, command, store()?)).await.is_some() {
+                able.extend(launch(&name, Side::Peer, command, store()?));
+            }
+        }
+        Ok(able)
     }
 
     /// Measures rounds, each with servers that were started for it.
@@ -151,11 +167,36 @@ impl Setup {
     }
 }
 
+fn launch(name: &str, side: Side, command: &[String], store: String) -> Option<Launch> {
+    let (program, arguments) = command.split_first()?;
+    Some(Launch {
+        name: name.to_owned(),
+        side,
+        program: program.into(),
+        arguments: arguments.to_vec(),
+        store: Some(store),
+    })
+}
+
+/// Returns a server that starts and echoes, and says why of one that does not.
+#[expect(clippy::print_stdout, reason = "who is missing is part of the report")]
+async fn tried(launch: Option<Launch>) -> Option<Launch> {
+    let launch = launch?;
+    match Contestant::start(&launch).await {
+        Ok(_) => Some(launch),
+        Err(error) => {
+            println!("{} is left out: {error:#}.\n", launch.name);
+            None
+        }
+    }
+}
+
 /// Spawn to first card, and the memory of a server that does nothing.
 async fn cold(setup: &Setup) -> Result<Report> {
     let mut report = Report::default();
     let launches = [Some(setup.bare()), setup.memory(), setup.sqlite()?];
-    let launches: Vec<Launch> = launches.into_iter().flatten().collect();
+    let peers = setup.peers().await;
+    let launches: Vec<Launch> = launches.into_iter().flatten().chain(peers).collect();
     let mut starts = vec![Vec::new(); launches.len()];
     let mut sizes = vec![Vec::new(); launches.len()];
     for _ in 0..setup.settings.rounds {
@@ -176,8 +217,12 @@ async fn cold(setup: &Setup) -> Result<Report> {
 
 async fn unary(setup: &Setup) -> Result<Report> {
     let points = [Point::Send { connections: 64 }, Point::Send { connections: 1 }];
-    let launches =
-        async || Ok(vec![Some(setup.references.typed()), Some(setup.bare()), setup.memory()]);
+    let peers = setup.peers().await;
+    let launches = async || {
+        let mut all = vec![Some(setup.references.typed()), Some(setup.bare()), setup.memory()];
+        all.extend(peers.iter().cloned().map(Some));
+        Ok(all)
+    };
     let tables = setup.rounds(&points, launches).await?;
     let mut report = Report::default();
     let goals = [Goal::AtLeast(0.70, 0.90), Goal::AtLeast(0.75, 0.90)];
@@ -191,7 +236,12 @@ async fn unary(setup: &Setup) -> Result<Report> {
 
 async fn durable(setup: &Setup) -> Result<Report> {
     let points = [Point::Send { connections: 64 }, Point::Send { connections: 1 }];
-    let launches = async || Ok(vec![Some(setup.durable()?), setup.sqlite()?]);
+    let peers = setup.durable_peers().await?;
+    let launches = async || {
+        let mut all = vec![Some(setup.durable()?), setup.sqlite()?];
+        all.extend(peers.iter().cloned().map(Some));
+        Ok(all)
+    };
     let tables = setup.rounds(&points, launches).await?;
     let mut report = Report::default();
     let goals = [Goal::AtLeast(0.30, 0.50), Goal::AtLeast(0.40, 0.90)];
@@ -219,9 +269,11 @@ async fn postgres(setup: &Setup) -> Result<Report> {
 
 async fn stream(setup: &Setup) -> Result<Report> {
     let points = [(64, 100), (1, 100)].map(|(streams, chunks)| Point::Stream { streams, chunks });
+    let peers = setup.peers().await;
     let launches = async || {
         let references = [setup.references.typed(), setup.bare()].map(Some);
-        Ok(references.into_iter().chain([setup.memory(), setup.sqlite()?]).collect())
+        let all = references.into_iter().chain([setup.memory(), setup.sqlite()?]);
+        Ok(all.chain(peers.iter().cloned().map(Some)).collect())
     };
     let tables = setup.rounds(&points, launches).await?;
     let mut report = Report::default();
@@ -239,7 +291,12 @@ async fn stream(setup: &Setup) -> Result<Report> {
 
 async fn grpc(setup: &Setup) -> Result<Report> {
     let points = [Point::Grpc { connections: 8, in_flight: 64 }];
-    let launches = async || Ok(vec![Some(setup.references.grpc_bare()), setup.memory()]);
+    let peers = setup.peers().await;
+    let launches = async || {
+        let mut all = vec![Some(setup.references.grpc_bare()), setup.memory()];
+        all.extend(peers.iter().cloned().map(Some));
+        Ok(all)
+    };
     let tables = setup.rounds(&points, launches).await?;
     let mut report = Report::default();
     report.judge(&tables[0], MEMORY, "grpc-bare", Goal::AtLeast(0.50, 0.65));
@@ -252,7 +309,7 @@ async fn read(setup: &Setup) -> Result<Report> {
     let mut report = Report::default();
     let grown = [setup.memory(), setup.sqlite()?, setup.postgres().await];
     let mut contestants = vec![Contestant::start(&setup.bare()).await?];
-    for launch in grown.into_iter().flatten() {
+    for launch in grown.into_iter().flatten().chain(setup.peers().await) {
         contestants.push(Contestant::start(&launch).await?);
     }
     let bases = warm(&contestants).await?;
@@ -261,7 +318,9 @@ async fn read(setup: &Setup) -> Result<Report> {
     for &size in &setup.settings.tasks {
         for (contestant, base) in contestants.iter().zip(&bases).skip(1) {
             load::grow(&contestant.server, size - reached, GROWERS).await?;
-            load::check_page(&contestant.server).await?;
+            if contestant.server.side() == Side::Ours {
+                load::check_page(&contestant.server).await?;
+            }
             report.weigh(contestant, *base, size).await?;
         }
         reached = size;
@@ -297,19 +356,27 @@ async fn hold(setup: &Setup) -> Result<Report> {
     let mut report = Report::default();
     let streams = setup.settings.streams;
     let launches = [Some(setup.references.typed()), setup.memory(), setup.sqlite()?];
-    for launch in launches.into_iter().flatten() {
-        let Contestant { server, .. } = Contestant::start(&launch).await?;
-        let before = server.settled_memory().await?;
-        let held = Held::open(&server, streams).await?;
-        let after = server.settled_memory().await?;
-        let open = held.open_streams();
-        ensure!(open == streams, "{} closed {} idle streams", launch.name, streams - open);
-        let each = as_f64(after.saturating_sub(before)) / as_f64(streams as u64) / KIB;
+    for launch in launches.into_iter().flatten().chain(setup.peers().await) {
         let what = format!("idle stream of {streams}, {}", launch.name);
         let goal = launch.is_measured().then_some(Goal::AtMost(18.0, 16.0));
-        report.add(what, vec![each], " KiB", goal);
+        match hold_streams(&launch, streams).await {
+            Ok(each) => report.add(what, vec![each], " KiB", goal),
+            Err(_) if launch.side == Side::Peer => report.add(what, Vec::new(), " KiB", None),
+            Err(error) => return Err(error),
+        }
     }
     Ok(report)
+}
+
+/// Returns how many KiB a server needs for each of so many idle streams.
+async fn hold_streams(launch: &Launch, streams: usize) -> Result<f64> {
+    let Contestant { server, .. } = Contestant::start(launch).await?;
+    let before = server.settled_memory().await?;
+    let held = Held::open(&server, streams).await?;
+    let after = server.settled_memory().await?;
+    let open = held.open_streams();
+    ensure!(open == streams, "{} closed {} idle streams", launch.name, streams - open);
+    Ok(as_f64(after.saturating_sub(before)) / as_f64(streams as u64) / KIB)
 }
 
 /// Calls that the hub carries, beside a proxy that looks at nothing.
@@ -343,12 +410,7 @@ async fn gateway(setup: &Setup) -> Result<Report> {
     report.tables = tables;
     let streams = setup.settings.streams;
     let launch = setup.references.gateway(GATEWAY, "gateway", behind, "memory".to_owned());
-    let Contestant { server, .. } = Contestant::start(&launch).await?;
-    let before = server.settled_memory().await?;
-    let held = Held::open(&server, streams).await?;
-    let after = server.settled_memory().await?;
-    ensure!(held.open_streams() == streams, "the gateway closed idle streams");
-    let each = as_f64(after.saturating_sub(before)) / as_f64(streams as u64) / KIB;
+    let each = hold_streams(&launch, streams).await?;
     let what = format!("idle stream of {streams}, {GATEWAY}");
     report.add(what, vec![each], " KiB", Some(Goal::AtMost(30.0, 30.0)));
     Ok(report)
@@ -376,10 +438,11 @@ impl Report {
     async fn weigh(&mut self, contestant: &Contestant, base: u64, tasks: u64) -> Result<()> {
         let server = &contestant.server;
         let memory = server.settled_memory().await?;
-        if server.name() == MEMORY {
+        if server.name() == MEMORY || server.side() == Side::Peer {
             let each = as_f64(memory.saturating_sub(base)) / as_f64(tasks);
-            let what = format!("memory for each of {tasks} tasks, {MEMORY}");
-            self.add(what, vec![each], " bytes", Some(Goal::AtMost(1500.0, 1500.0)));
+            let what = format!("memory for each of {tasks} tasks, {}", server.name());
+            let goal = (server.side() == Side::Ours).then_some(Goal::AtMost(1500.0, 1500.0));
+            self.add(what, vec![each], " bytes", goal);
         } else {
             let what = format!("resident with {tasks} tasks, {}", server.name());
             let goal = (server.name() == SQLITE).then_some(Goal::AtMost(64.0, 64.0));

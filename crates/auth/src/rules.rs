@@ -28,7 +28,7 @@
 //!     fn place(&self, agent: &AgentId) -> Option<Place<'_>> {
 //!         let parent = (*agent == self.writer).then_some(&self.lead);
 //!         let is_known = *agent == self.lead || parent.is_some();
-//!         is_known.then_some(Place { organisation: &self.acme, parent, limits: &[] })
+//!         is_known.then_some(Place { organisation: &self.acme, parent, above: None, limits: &[] })
 //!     }
 //! }
 //!

@@ -29,6 +29,7 @@ use crate::{
     options::Options,
     remote::Remote,
     stream::Followed,
+    watch::Observer,
 };
 
 /// Finds agents and calls them. Cheap to clone; all clones share one cache of cards.
@@ -70,6 +71,7 @@ impl Client {
         let known = Known::new(&found, &find.terms, &self.shared.net)?;
         Ok(Agent {
             credentials: find.credentials.clone(),
+            observer: None,
             inner: Arc::new(Inner {
                 client: self.clone(),
                 find,
@@ -152,6 +154,8 @@ pub struct Agent {
     inner: Arc<Inner>,
     /// What proves who calls.
     credentials: Option<Arc<dyn Credentials>>,
+    /// Who sees what goes over the wire.
+    observer: Option<Arc<dyn Observer>>,
 }
 
 struct Inner {
@@ -183,7 +187,13 @@ impl Agent {
     /// is known about the agent, and how it fares, is shared.
     #[must_use]
     pub fn on_behalf_of(&self, credentials: Option<Arc<dyn Credentials>>) -> Self {
-        Self { inner: Arc::clone(&self.inner), credentials }
+        Self { credentials, ..self.clone() }
+    }
+
+    /// Returns the same agent, with somebody who sees what goes over the wire of its calls.
+    #[must_use]
+    pub fn watched_by(&self, observer: Arc<dyn Observer>) -> Self {
+        Self { observer: Some(observer), ..self.clone() }
     }
 
     /// Returns the card, as it was when the agent was last called.
@@ -290,14 +300,17 @@ impl Agent {
 
     fn remote(&self, interface: &Interface) -> Remote {
         let mut remotes = self.inner.remotes.lock().unwrap_or_else(PoisonError::into_inner);
+        let ours = |remote: &Remote| {
+            remote.on_behalf_of(self.credentials.clone()).watched_by(self.observer.clone())
+        };
         if let Some(remote) = remotes.iter().find(|remote| remote.interface() == interface) {
-            return remote.on_behalf_of(self.credentials.clone());
+            return ours(remote);
         }
         let net = self.inner.client.shared.net.clone();
         let options = self.inner.find.options.clone();
         let remote = Remote::builder(net, interface.clone()).options(options).build();
         remotes.push(remote.clone());
-        remote.on_behalf_of(self.credentials.clone())
+        ours(&remote)
     }
 }
 

@@ -66,6 +66,7 @@ mod options;
 mod retry;
 
 mod transport;
+pub mod watch;
 
 mod error;
 

@@ -21,6 +21,7 @@ use crate::{
     service::unexpected,
     stream::Followed,
     transport::{self, Frames, Opened, Prepared, Proof, Transport},
+    watch::{Observer, Watching},
 };
 
 /// One interface of a peer, to be called by any number of callers at once. Cheap to clone.
@@ -32,6 +33,8 @@ pub struct Remote {
     inner: Arc<Inner>,
     /// What proves who calls.
     credentials: Option<Arc<dyn Credentials>>,
+    /// Who sees what goes over the wire.
+    observer: Option<Arc<dyn Observer>>,
 }
 
 #[derive(Debug)]
@@ -66,7 +69,13 @@ impl Remote {
     /// fares is shared.
     #[must_use]
     pub fn on_behalf_of(&self, credentials: Option<Arc<dyn Credentials>>) -> Self {
-        Self { inner: Arc::clone(&self.inner), credentials }
+        Self { credentials, ..self.clone() }
+    }
+
+    /// Returns the same peer, with somebody who sees what goes over the wire.
+    #[must_use]
+    pub fn watched_by(&self, observer: Option<Arc<dyn Observer>>) -> Self {
+        Self { observer, ..self.clone() }
     }
 
     /// Returns the interface that is called.
@@ -117,8 +126,11 @@ impl Remote {
     ) -> Result<Opened, Error> {
         let Inner { transport, options, .. } = &*self.inner;
         let waits = waits(&request);
+        let watching = self.observer.as_ref().map(|observer| Watching::new(observer, &request));
         let mut headers = transport::headers(ctx, transport.interface().form, request.operation());
-        headers.extend(options.headers.clone());
+        if !options.headers.is_empty() {
+            headers.extend(options.headers.clone());
+        }
         if options.forwards_identity {
             let identity = Identity::of(ctx, &request, &options.agent);
             identity.tell_in(Some(transport.interface().form), &mut headers);
@@ -132,7 +144,7 @@ impl Remote {
         let mut may_prove_again = true;
         loop {
             attempts += 1;
-            let error = match self.attempt(&prepared, waits, deadline).await {
+            let error = match self.attempt(&prepared, waits, deadline, watching.as_ref()).await {
                 Ok(opened) => return Ok(opened),
                 Err(error) => error,
             };
@@ -160,6 +172,7 @@ impl Remote {
         prepared: &Prepared,
         waits: bool,
         deadline: Option<Instant>,
+        watching: Option<&Watching>,
     ) -> Result<Opened, Error> {
         let Inner { transport, breaker, options } = &*self.inner;
         let credentials = &self.credentials;
@@ -174,7 +187,7 @@ impl Remote {
                 Some(Proof { headers, url })
             }
         };
-        let outcome = transport.send(prepared, proof, timeouts).await;
+        let outcome = transport.send(prepared, proof, timeouts, watching).await;
         passage.tell(match &outcome {
             Err(error) if error.is_failure_of_peer() => Outcome::Failed,
             Err(error) if error.is_unsent() => Outcome::Unknown,
@@ -202,6 +215,7 @@ impl Builder {
         let Self { client, interface, credentials, options } = self;
         let transport = Transport::new(client, interface, &options.agent, options.limits);
         let breaker = Breaker::new(options.breaker);
-        Remote { inner: Arc::new(Inner { transport, breaker, options }), credentials }
+        let inner = Arc::new(Inner { transport, breaker, options });
+        Remote { inner, credentials, observer: None }
     }
 }

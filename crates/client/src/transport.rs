@@ -27,7 +27,11 @@ use nuncio_protocol::{
     wire::JsonRpcForm,
 };
 
-use crate::{error::Error, interface::Interface};
+use crate::{
+    error::Error,
+    interface::Interface,
+    watch::{Watched, Watching},
+};
 
 pub(crate) use self::{
     frames::{Frame, Frames},
@@ -154,6 +158,24 @@ impl Transport {
         prepared: &Prepared,
         proof: Option<Proof>,
         timeouts: Timeouts,
+        watching: Option<&Watching>,
+    ) -> Result<Opened, Error> {
+        let Interface { form, .. } = self.wire.interface;
+        let sent = || (prepared.url(&self.wire.interface), &prepared.headers);
+        let watched = watching.map(|watching| watching.begin(form, sent(), proof.as_ref()));
+        let outcome = self.exchange(prepared, proof, timeouts, watched.as_ref()).await;
+        if let (Some(watched), Err(error)) = (&watched, &outcome) {
+            watched.failed(error);
+        }
+        outcome
+    }
+
+    async fn exchange(
+        &self,
+        prepared: &Prepared,
+        proof: Option<Proof>,
+        timeouts: Timeouts,
+        watched: Option<&Arc<Watched>>,
     ) -> Result<Opened, Error> {
         let mut headers = prepared.headers.clone();
         let mut proven = None;
@@ -163,11 +185,10 @@ impl Transport {
         }
         let operation = prepared.operation;
         let (method, url, body, id) = match &prepared.written {
-            Written::Document { method, url, body, id } => {
-                (method, proven.as_ref().unwrap_or(url), body, *id)
-            }
+            Written::Document { method, url, body, id } => (method, url, body, *id),
             Written::Grpc(request) => {
-                let call = grpc::Call { wire: &self.wire, headers, timeouts, limits: self.limits };
+                let (wire, limits, watched) = (&self.wire, self.limits, watched.cloned());
+                let call = grpc::Call { wire, headers, timeouts, limits, watched };
                 // Large, and not every caller is to carry it.
                 return Box::pin(call.send(&self.client, request)).await.map_err(
                     |error| match error {
@@ -177,15 +198,19 @@ impl Transport {
                 );
             }
         };
+        if let Some(watched) = watched {
+            watched.request(method, url, &headers, body);
+        }
+        let url = proven.as_ref().unwrap_or(url);
         let mut request = HttpRequest::new(method.clone(), url, body.clone()).timeouts(timeouts);
         *request.headers_mut() = headers;
         let response = self.client.send(request).await?;
         answer::check_redirect(&response)?;
         if operation.is_streaming() {
-            let frames = frames::open(&self.wire, response, id, self.limits).await?;
+            let frames = frames::open(&self.wire, response, id, self.limits, watched).await?;
             return Ok(Opened::Frames(frames));
         }
-        let document = answer::Document::read(response, self.limits.answer).await?;
+        let document = answer::Document::read(response, self.limits.answer, watched).await?;
         let answer = match &self.wire.form {
             Form::JsonRpc(form) => {
                 jsonrpc::read(&**form, self.wire.interface.form, operation, id, &document)

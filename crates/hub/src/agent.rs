@@ -68,10 +68,22 @@ pub struct Agent {
     /// Skills that only some agents may use, and which (O-13).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub allowed_agents: BTreeMap<String, Vec<AgentId>>,
+    /// What the hub runs for it itself, if somebody has said so over the management API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosting: Option<Hosting>,
     /// When it was registered.
     pub created: Timestamp,
     /// When anything of this changed.
     pub updated: Timestamp,
+}
+
+/// What the hub runs for an agent itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hosting {
+    /// `echo`, `llm`, `http` or `mcp`.
+    pub kind: String,
+    /// What that kind of agent needs to know, as in the configuration file: a JSON object.
+    pub settings: String,
 }
 
 /// Where an agent is reached.
@@ -239,6 +251,12 @@ pub enum InvalidCard {
     /// It has no name.
     #[error("the card has no `name`; give the agent one")]
     Nameless,
+    /// Nobody who is trusted has signed it, and somebody must have.
+    #[error("the card is refused: {why}; have it signed by a key of `cards.trusted_keys`")]
+    Untrusted {
+        /// What is the matter with its signatures.
+        why: String,
+    },
     /// It has too many skills.
     #[error("the card has {found} skills, at most {MAX_SKILLS} are taken")]
     TooManySkills {

@@ -11,13 +11,13 @@ mod edit;
 mod feed;
 mod health;
 mod keys;
+mod notes;
 mod options;
 mod register;
 mod rules;
 mod search;
 mod tell;
 mod triggers;
-mod uses;
 mod workflows;
 
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub use self::{
     search::{MAX_PAGE, Page, Query},
     workflows::{MAX_VERSIONS, MAX_WORKFLOWS},
 };
-use self::{change::Change, health::Beats, uses::Uses};
+use self::{change::Change, health::Beats, notes::Uses};
 use crate::{
     error::Error,
     state::State,

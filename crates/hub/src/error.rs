@@ -141,6 +141,7 @@ impl Error {
             Self::VersionChanged { .. } => "VERSION_CHANGED",
             Self::Invalid { .. } => "INVALID",
             Self::Name(_) => "INVALID_NAME",
+            Self::Card(InvalidCard::Untrusted { .. }) => "CARD_NOT_TRUSTED",
             Self::Card(_) => "INVALID_CARD",
             Self::Beat(_) => "INVALID_HEARTBEAT",
             Self::Move(error) => match error {

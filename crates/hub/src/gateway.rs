@@ -10,10 +10,13 @@
 
 mod alone;
 mod answer;
+mod budget;
 pub(crate) mod capability;
 pub(crate) mod card;
 mod forward;
 mod gist;
+mod hosted;
+mod limits;
 mod lines;
 mod note;
 mod observe;
@@ -26,9 +29,9 @@ mod translate;
 pub(crate) mod tree;
 mod turnstile;
 mod way;
+pub(crate) mod wire;
 
 use std::{
-    collections::HashMap,
     fmt,
     pin::Pin,
     sync::{Arc, OnceLock},
@@ -47,7 +50,7 @@ use nuncio_net::Guard;
 use nuncio_protocol::{
     card::AgentCard,
     error::{Error, ErrorKind},
-    ids::{AgentId, Organisation},
+    ids::{AgentId, Organisation, TaskId},
     json::{Object, Shared},
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
@@ -75,19 +78,28 @@ use tokio::{
 
 pub(crate) use self::answer::Word;
 use self::{
+    budget::Counters,
     card::Front,
     forward::{Forwarder, Patience},
+    hosted::Hosted,
     lines::Lines,
     note::{Note, Wishes},
     pull::{Desk, Desks},
     route::{Candidate, Ranking},
     runs::Runs,
-    turnstile::Turnstiles,
+    turnstile::{Turnstiles, Width},
+    wire::{Record, Wires},
 };
-pub use self::{queue::Queueing, runs::caller_of};
+pub use self::{
+    budget::{Budget, Budgets, Named},
+    hosted::{Employer, Fit, Unfit},
+    limits::Limits,
+    queue::Queueing,
+    runs::caller_of,
+};
 use crate::{
     Directory, Metrics,
-    agent::{Agent, Match},
+    agent::{Agent, Delivery, Match},
     directory::Passing,
     event,
 };
@@ -100,12 +112,8 @@ pub struct Settings {
     pub organisation: Organisation,
     /// Whether everybody on this machine is an administrator.
     pub is_open: bool,
-    /// How many calls an agent gets at once.
-    pub in_flight: usize,
-    /// How many more may wait for their turn.
-    pub queue: usize,
-    /// How long they wait.
-    pub queue_wait: Duration,
+    /// How much of everything there may be.
+    pub limits: Limits,
     /// How long an agent may be out of reach while it has a task of ours.
     pub lost: Duration,
     /// The longest turn for a caller that is an agent itself (MD-30).
@@ -118,14 +126,12 @@ pub struct Settings {
     pub silence: Duration,
     /// How calls wait for busy agents, of callers who want them kept.
     pub queueing: Queueing,
-    /// How many calls may be made because of one another (R27).
-    pub depth: usize,
     /// How much runs of workflows may do.
     pub runs: nuncio_workflow::runner::Settings,
     /// Whether agents that the hub runs itself are still to come ([`Gateway::host`]). Work that
     /// an earlier hub has left waits for them.
     pub awaits_hosted: bool,
-    /// How agents are called.
+    /// How agents are called, beside the clocks in `limits`.
     pub options: Options,
 }
 
@@ -135,24 +141,16 @@ impl Settings {
         Self {
             organisation,
             is_open: false,
-            in_flight: 64,
-            queue: 1_000,
-            queue_wait: Duration::from_secs(30),
+            limits: Limits::default(),
             lost: Duration::from_secs(300),
             ceiling: Duration::from_secs(1_800),
             cancel: Duration::from_secs(30),
             fetch: Duration::from_secs(3_600),
             silence: Duration::from_secs(300),
             queueing: Queueing::default(),
-            depth: 16,
             runs: nuncio_workflow::runner::Settings::default(),
             awaits_hosted: false,
-            options: {
-                let mut options = Options::default();
-                // How long our caller waits is for the engine to say; the agent may take longer.
-                options.clocks.wait = options.clocks.whole;
-                options
-            },
+            options: Options::default(),
         }
     }
 }
@@ -184,8 +182,11 @@ struct Inner {
     runs: Arc<Runs>,
     turnstiles: Arc<Turnstiles>,
     desks: Arc<Desks>,
+    wires: Arc<Wires>,
     metrics: Metrics,
     settings: Settings,
+    limits: ArcSwap<Limits>,
+    counters: Arc<Counters>,
     /// As what agents are shown, once that is known.
     front: OnceLock<Front>,
     /// Ends with us.
@@ -201,6 +202,19 @@ struct Following {
     events: Option<Events>,
 }
 
+/// How whoever works on a task is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// The hub calls it.
+    Called,
+    /// It fetches its work.
+    Fetches,
+    /// The hub runs it itself.
+    InProcess,
+    /// It is a workflow, whose steps are tasks of their own.
+    Workflow,
+}
+
 /// The agents of the directory, as the engine finds them.
 struct Roster {
     lines: Arc<Lines>,
@@ -210,14 +224,6 @@ struct Roster {
     forwarder: Employed,
 }
 
-/// The agents that the hub runs itself.
-#[derive(Default)]
-struct Hosted {
-    agents: ArcSwap<HashMap<AgentId, Employed>>,
-    /// Whether they have been told.
-    is_told: watch::Sender<bool>,
-}
-
 impl Agents for Roster {
     fn find(&self, place: &Place) -> Option<Employed> {
         if let Some(node) = runs::sort_of(place) {
@@ -225,19 +231,16 @@ impl Agents for Roster {
         }
         let organisation = Organisation::parse(place.tenant.as_str()).ok()?;
         let id = AgentId::parse(place.agent.as_str()).ok()?;
-        self.lines.agent(&organisation, &id)?;
+        let agent = self.lines.agent(&organisation, &id)?;
         if self.lines.is_workflow(&id) {
             return Some(self.runner.clone());
         }
-        let hosted = self.hosted.agents.load().get(&id).cloned();
+        let hosted = self.hosted.find(&agent, |id| self.lines.is_known(id));
         Some(hosted.unwrap_or_else(|| self.forwarder.clone()))
     }
 
     fn complete(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(async {
-            // The sender is as old as we are.
-            let _ = self.hosted.is_told.subscribe().wait_for(|is_told| *is_told).await;
-        })
+        Box::pin(self.hosted.complete())
     }
 }
 
@@ -253,7 +256,8 @@ impl Gateway {
         let Ground { directory, client, guard, minter, metrics } = ground;
         let options = settings.options.clone();
         let lines = Arc::new(Lines::new(directory.clone(), client, guard, minter, options));
-        let Settings { in_flight, queue, queue_wait, queueing, .. } = settings;
+        let Limits { in_flight, queue, queue_wait, .. } = settings.limits;
+        let queueing = settings.queueing;
         let Settings { lost, ceiling, cancel, fetch, silence, .. } = settings;
         let turnstiles = Arc::new(Turnstiles::new(in_flight, queue, queue_wait));
         let mut listening = JoinSet::new();
@@ -262,17 +266,21 @@ impl Gateway {
             Arc::clone(&turnstiles),
             directory.feed().passing(),
         ));
+        let counters = Arc::new(Counters::default());
         let desks = Arc::new(Desks::default());
+        let wires = Arc::new(Wires::default());
+        listening.spawn(Arc::clone(&wires).sweep());
         let forwarder = Employed::new(Forwarder {
             lines: Arc::clone(&lines),
             turnstiles: Arc::clone(&turnstiles),
+            counters: Arc::clone(&counters),
             desks: Arc::clone(&desks),
+            wires: Arc::clone(&wires),
             patience: Patience { lost, ceiling, cancel, fetch, silence },
             queueing,
             metrics: metrics.clone(),
         });
-        let hosted = Arc::new(Hosted::default());
-        hosted.is_told.send_replace(!settings.awaits_hosted);
+        let hosted = Arc::new(Hosted::new(settings.awaits_hosted));
         let runs = Arc::new(Runs::new(directory.clone()));
         let runner = Runner::new(Arc::clone(&runs) as Arc<dyn Site>, settings.runs);
         let roster = Roster {
@@ -292,13 +300,27 @@ impl Gateway {
             runs,
             turnstiles,
             desks,
+            wires,
             metrics,
+            limits: ArcSwap::from_pointee(settings.limits.clone()),
+            counters,
             settings,
             front: OnceLock::new(),
             _listening: listening,
         }));
         gateway.0.runs.set_gateway(&gateway);
+        gateway.limit(gateway.0.settings.limits.clone());
         gateway
+    }
+
+    /// Puts other limits in force, for whatever comes from now on.
+    pub fn limit(&self, limits: Limits) {
+        let Inner { counters, lines, turnstiles, .. } = &*self.0;
+        counters.set(limits.budgets.clone());
+        lines.set_clocks(limits.clocks);
+        let Limits { in_flight, queue, queue_wait, .. } = limits;
+        turnstiles.widen(Width { most: in_flight, queue, wait: queue_wait });
+        self.0.limits.store(Arc::new(limits));
     }
 
     /// Carries out the jobs of nodes with this, in place of what it had so far.
@@ -307,9 +329,21 @@ impl Gateway {
         self.0.runs.equip(&toolbox);
     }
 
-    /// Lets go of what the jobs of nodes are carried out with.
+    /// Lets go of what the jobs of nodes are carried out with, and of whom it has hired.
     pub fn put_down(&self) {
         self.0.runs.put_down();
+        self.0.hosted.hire_with(None);
+    }
+
+    /// Makes agents with this that an administrator brings in over the management API, in place
+    /// of what it had so far.
+    pub fn hire_with(&self, employer: Arc<dyn Employer>) {
+        self.0.hosted.hire_with(Some(employer));
+    }
+
+    /// Returns who makes agents that the hub runs.
+    pub(crate) fn employer(&self) -> Option<Arc<dyn Employer>> {
+        self.0.hosted.employer()
     }
 
     /// Shows agents to their callers like this.
@@ -331,8 +365,7 @@ impl Gateway {
 
     /// Runs these agents itself, in place of those it has run so far.
     pub fn host(&self, agents: impl IntoIterator<Item = (AgentId, Employed)>) {
-        self.0.hosted.agents.store(Arc::new(agents.into_iter().collect()));
-        self.0.hosted.is_told.send_replace(true);
+        self.0.hosted.tell(agents.into_iter().collect());
     }
 
     /// Proves to these agents that it is the hub who calls, in place of what was given so far.
@@ -347,6 +380,34 @@ impl Gateway {
     /// Returns where the work of an agent lies that fetches it.
     pub(crate) fn desk(&self, agent: &AgentId) -> Arc<Desk> {
         self.0.desks.of(agent)
+    }
+
+    /// Returns what went over the wire between us and the agent for a task, if it was kept.
+    pub(crate) fn wire(&self, place: &Place, task: &TaskId) -> Option<Arc<Record>> {
+        self.0.wires.of(place, task)
+    }
+
+    /// Tells how whoever works on a task is reached.
+    pub(crate) fn reach(&self, place: &Place) -> Reach {
+        let organisation = Organisation::parse(place.tenant.as_str());
+        let id = AgentId::parse(place.agent.as_str());
+        let (Ok(organisation), Ok(id)) = (organisation, id) else { return Reach::InProcess };
+        if self.0.lines.is_workflow(&id) {
+            return Reach::Workflow;
+        }
+        match self.0.lines.agent(&organisation, &id) {
+            Some(agent) if self.0.hosted.runs(&agent) => Reach::InProcess,
+            Some(agent) if agent.delivery == Delivery::Pull => Reach::Fetches,
+            _ => Reach::Called,
+        }
+    }
+
+    /// Returns what proves to an agent that it is the hub who calls.
+    pub(crate) fn credentials(
+        &self,
+        agent: &Agent,
+    ) -> Result<Option<Arc<dyn nuncio_client::Credentials>>, Error> {
+        self.0.lines.credentials(agent, &Caller::Anonymous)
     }
 
     /// Orders the agents that offer a capability and that somebody may know of.
@@ -549,6 +610,18 @@ impl Inner {
         }))
     }
 
+    /// Counts a message for whoever pays for it.
+    async fn spend(&self, ctx: &CallContext, agent: &Agent) -> Result<(), Error> {
+        let organisation = self.organisation(ctx)?;
+        let state = self.directory.state().clone();
+        let kept = (&*state, &**self.directory.store());
+        let spent = self.counters.spend(kept, (&organisation, &ctx.caller), agent).await;
+        if spent.is_err() {
+            self.metrics.rate_limited("budget");
+        }
+        spent
+    }
+
     /// Judges a message, also by the skills that it names.
     async fn judge_send(
         &self,
@@ -563,6 +636,10 @@ impl Inner {
             (one, other) => vec![one.or(other)],
         };
         let (agent, mut call) = self.judge(ctx, Some(operation), &skills)?;
+        self.spend(ctx, &agent).await?;
+        let limits = self.limits.load_full();
+        let own = self.counters.tasks_of(&self.directory.state(), &ctx.caller);
+        call.unfinished_tasks = Some(own.unwrap_or(limits.unfinished_tasks));
         call.new_task.clone_from(&ctx.new_task);
         call.note = if self.lines.is_workflow(&agent.id) {
             Some(runs::first_note(ctx, RunNote::default()))
@@ -570,7 +647,7 @@ impl Inner {
             self.first_note(&agent, &call.place, ctx, (operation, request)).await?
         };
         let called = |id: &str| self.called(id);
-        let limit = (self.settings.depth, called);
+        let limit = (limits.depth, called);
         call.parent = tree::parent(&self.tasks, ctx, &call.place, limit).await?;
         Ok((agent, call))
     }

@@ -18,6 +18,8 @@ use crate::{
     Directory, Metrics,
     agent::Addresses,
     canvas::Canvas,
+    configuration::Configured,
+    doctor::{Doctor, Visits},
     error::Error,
     gateway::{Gateway, Ground, card::Front},
     http::{Endpoints, Who, mcp::Mcp},
@@ -50,6 +52,10 @@ pub struct Parts {
     pub canvas: Option<Canvas>,
     /// Answers `/mcp`; without, there is nothing.
     pub mcp: Option<Arc<dyn Mcp>>,
+    /// Knows what the hub was told; without, nobody can ask.
+    pub configured: Option<Arc<dyn Configured>>,
+    /// Examines agents; without, nobody does.
+    pub doctor: Option<Arc<dyn Doctor>>,
     /// What happens, counted.
     pub metrics: Metrics,
     /// Says when the hub stops.
@@ -62,6 +68,8 @@ pub struct Parts {
     pub sessions: Sessions,
     /// One-time tickets for `WebSocket`s.
     pub(crate) passes: Tickets<Who>,
+    /// Which agents are being examined.
+    pub(crate) visits: Visits,
     /// What callers cost.
     pub(crate) meter: Meter,
     /// Refusals on their way to the audit trail.
@@ -149,6 +157,8 @@ impl Parts {
             gateway: None,
             canvas: None,
             mcp: None,
+            configured: None,
+            doctor: None,
             metrics: Metrics::new(),
             drain: Drain::new(),
             meter: Meter::new(settings.limits),
@@ -156,6 +166,7 @@ impl Parts {
             tickets: Tickets::new(),
             sessions: Sessions::default(),
             passes: Tickets::new(),
+            visits: Visits::default(),
             trail: Trail::new(),
             endpoints: None,
         }
@@ -188,6 +199,14 @@ impl Hub {
             Endpoints::new(gateway, &parts.settings, signer, parts.drain.clone())
         });
         Self(Arc::new(parts))
+    }
+
+    /// Puts other limits of callers in force. What they have used counts on.
+    pub fn limit(&self, limits: Limits) {
+        self.meter.set_limits(limits);
+        if let Some(endpoints) = &self.endpoints {
+            endpoints.capacity.set_streams_per_caller(limits.streams);
+        }
     }
 
     /// Makes a link that lets a browser in, once.

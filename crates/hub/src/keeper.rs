@@ -9,6 +9,12 @@ use crate::{error::Error, hub::Hub, probe, triggers};
 /// So often is looked whether a trigger is due.
 const TRIGGERS: Duration = Duration::from_secs(1);
 
+/// So often is written down which keys were shown.
+const USES: Duration = Duration::from_secs(60);
+
+/// So often is looked whether the others know our keys.
+const KEYS: Duration = Duration::from_secs(600);
+
 /// Looks after a hub until its drain begins.
 pub(crate) async fn keep(hub: &Hub) {
     let liveness = hub.directory.options().liveness;
@@ -17,6 +23,8 @@ pub(crate) async fn keep(hub: &Hub) {
             every(liveness.sweep, "sweep", || sweep(hub)),
             every(liveness.refresh, "refresh", || refresh(hub)),
             every(TRIGGERS, "triggers", || triggers::fire_due(hub)),
+            every(USES, "uses of keys", || hub.directory.keep_uses()),
+            every(KEYS, "signing keys", || publish(hub)),
             probe::run(hub),
             tidy(hub),
         )
@@ -25,6 +33,13 @@ pub(crate) async fn keep(hub: &Hub) {
         () = hub.drain.begun() => {}
         _ = work => {}
     }
+    if let Err(error) = hub.directory.keep_uses().await {
+        tracing::warn!(error = &error as &dyn std::error::Error, "uses of keys are lost");
+    }
+}
+
+async fn publish(hub: &Hub) -> Result<(), Error> {
+    hub.directory.publish_keys(&hub.minter.key_set()).await
 }
 
 /// Does something now and at each interval. What fails is tried again the next time.
@@ -58,6 +73,10 @@ async fn tidy(hub: &Hub) {
 }
 
 async fn sweep(hub: &Hub) -> Result<(), Error> {
+    if !hub.directory.store().is_shared() {
+        // All beats came in here; but whoever sent one may have gone before it was noted.
+        hub.directory.read_beats().await?;
+    }
     let count = hub.directory.sweep().await?;
     if count > 0 {
         tracing::info!(count, "agents went silent");
@@ -67,5 +86,8 @@ async fn sweep(hub: &Hub) -> Result<(), Error> {
 
 async fn refresh(hub: &Hub) -> Result<(), Error> {
     hub.directory.refresh().await?;
-    hub.directory.read_beats().await
+    if hub.directory.store().is_shared() {
+        hub.directory.read_beats().await?;
+    }
+    Ok(())
 }

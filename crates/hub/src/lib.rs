@@ -1,6 +1,8 @@
 //! Which agents exist, how they are, and who may call whom.
 
 pub mod canvas;
+pub mod configuration;
+pub mod doctor;
 pub mod http;
 pub mod hub;
 mod keeper;
@@ -19,6 +21,7 @@ pub mod agent;
 pub mod beat;
 pub mod event;
 pub mod name;
+pub mod signatures;
 pub mod triggers;
 pub mod workflow;
 

@@ -64,7 +64,7 @@ pub(crate) struct Level {
 /// Counts what callers cost.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    limits: Limits,
+    limits: Mutex<Limits>,
     buckets: Mutex<HashMap<(Bucket, Box<str>), Instant>>,
     streams: Arc<Mutex<HashMap<Box<str>, usize>>>,
 }
@@ -76,17 +76,27 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 impl Meter {
     pub(crate) fn new(limits: Limits) -> Self {
+        let limits = Mutex::new(limits);
         Self { limits, buckets: Mutex::default(), streams: Arc::default() }
+    }
+
+    /// Puts other limits in force. What callers have used counts on.
+    pub(crate) fn set_limits(&self, limits: Limits) {
+        *lock(&self.limits) = limits;
+    }
+
+    fn limits(&self) -> Limits {
+        *lock(&self.limits)
     }
 
     /// Takes one request out of a bucket.
     pub(crate) fn take(&self, bucket: Bucket, caller: &str, now: Instant) -> Level {
+        let limits = self.limits();
         let limit = match bucket {
-            Bucket::Requests => self.limits.requests,
-            Bucket::Heartbeats => self.limits.heartbeats,
-            Bucket::Strangers => self.limits.strangers,
-        }
-        .max(1);
+            Bucket::Requests => limits.requests,
+            Bucket::Heartbeats => limits.heartbeats,
+            Bucket::Strangers => limits.strangers,
+        };
         let mut buckets = lock(&self.buckets);
         let mut key = (bucket, Box::from(caller));
         if buckets.len() >= ROOM && !buckets.contains_key(&key) {
@@ -95,26 +105,14 @@ impl Meter {
                 key.1 = Box::default();
             }
         }
-        // Of each bucket is kept when it will be full: each request puts that off a little.
-        let full = buckets.entry(key).or_insert(now);
-        let before = full.saturating_duration_since(now);
-        let after = before + MINUTE / limit;
-        if after > MINUTE {
-            let wait = Some(after.saturating_sub(MINUTE));
-            return Level { limit, remaining: 0, reset: before, wait };
-        }
-        *full = now + after;
-        let left = MINUTE.saturating_sub(after).as_nanos();
-        let remaining = left / (MINUTE / limit).as_nanos().max(1);
-        let remaining = u32::try_from(remaining).unwrap_or(limit).min(limit);
-        Level { limit, remaining, reset: after, wait: None }
+        draw(buckets.entry(key).or_insert(now), limit, now)
     }
 
     /// Takes a place for an event stream, which is given back when it is dropped.
     pub(crate) fn stream(&self, caller: &str) -> Option<Place> {
         let mut streams = lock(&self.streams);
         let open = streams.entry(caller.into()).or_default();
-        if *open >= self.limits.streams {
+        if *open >= self.limits().streams {
             return None;
         }
         *open += 1;
@@ -125,6 +123,23 @@ impl Meter {
     pub(crate) fn tidy(&self, now: Instant) {
         lock(&self.buckets).retain(|_, full| *full > now);
     }
+}
+
+/// Takes one out of a bucket that holds a minute's worth. Of each bucket is kept when it will be
+/// full: each request puts that off a little.
+pub(crate) fn draw(full: &mut Instant, limit: u32, now: Instant) -> Level {
+    let limit = limit.max(1);
+    let before = full.saturating_duration_since(now);
+    let after = before + MINUTE / limit;
+    if after > MINUTE {
+        let wait = Some(after.saturating_sub(MINUTE));
+        return Level { limit, remaining: 0, reset: before, wait };
+    }
+    *full = now + after;
+    let left = MINUTE.saturating_sub(after).as_nanos();
+    let remaining = left / (MINUTE / limit).as_nanos().max(1);
+    let remaining = u32::try_from(remaining).unwrap_or(limit).min(limit);
+    Level { limit, remaining, reset: after, wait: None }
 }
 
 /// The place of an event stream.

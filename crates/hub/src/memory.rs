@@ -12,8 +12,8 @@ use nuncio_protocol::{ids::AgentId, time::Timestamp};
 use crate::{
     audit::Link,
     store::{
-        Answer, AuditLine, Beats, Changes, Commit, Committed, EventQuery, HubStore, Kind,
-        LoggedEvent, Record, StoredBeat, Version,
+        Allowance, Answer, AuditLine, Beats, Changes, Commit, Committed, EventQuery, HubStore,
+        Kind, LoggedEvent, Record, StoredBeat, Version,
     },
 };
 
@@ -29,6 +29,7 @@ struct Tables {
     beats: BTreeMap<AgentId, (u64, StoredBeat)>,
     tick: u64,
     trail: Vec<AuditLine>,
+    spent: BTreeMap<String, (u32, u64)>,
 }
 
 impl MemoryHub {
@@ -103,6 +104,10 @@ impl HubStore for MemoryHub {
         Box::pin(ready(Ok(())))
     }
 
+    fn spend(&self, day: u32, allowances: Vec<Allowance>) -> Answer<'_, Option<usize>> {
+        Box::pin(ready(Ok(self.tables().spend(day, allowances))))
+    }
+
     fn audit(&self, lines: Vec<String>) -> Answer<'_, ()> {
         self.tables().audit(lines);
         Box::pin(ready(Ok(())))
@@ -131,6 +136,26 @@ impl Tables {
         }
         self.audit(commit.audit);
         Committed::Done { version: self.version, last_event: self.events.len() as u64 }
+    }
+
+    fn spend(&mut self, day: u32, allowances: Vec<Allowance>) -> Option<usize> {
+        self.spent.retain(|_, (spent_at, _)| *spent_at + 1 >= day);
+        let spent = |key: &str| match self.spent.get(key) {
+            Some((spent_at, spent)) if *spent_at >= day => *spent,
+            _ => 0,
+        };
+        let mut all = allowances.iter();
+        if let Some(used_up) = all.position(|one| spent(&one.key) >= one.limit) {
+            return Some(used_up);
+        }
+        for Allowance { key, .. } in allowances {
+            let (spent_at, spent) = self.spent.entry(key).or_default();
+            if *spent_at < day {
+                (*spent_at, *spent) = (day, 0);
+            }
+            *spent += 1;
+        }
+        None
     }
 
     fn audit(&mut self, lines: Vec<String>) {

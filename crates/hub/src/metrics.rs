@@ -497,6 +497,22 @@ mod tests {
     }
 
     #[test]
+    fn the_page_of_telemetry_has_every_metric() {
+        const PAGE: &str = include_str!("../../../docs/reference/telemetry.md");
+        let (_, section) = PAGE.split_once("\n## Metrics\n").expect("a section");
+        let rows = section.split("\n## ").next().expect("it ends").lines();
+        let named = rows.filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        let mut documented: Vec<&str> =
+            named.map(|name| name.strip_suffix("_total").unwrap_or(name)).collect();
+        let text = busy().render();
+        let kinds = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+        let mut counted: Vec<&str> = kinds.collect();
+        documented.sort_unstable();
+        counted.sort_unstable();
+        assert_eq!(documented, counted);
+    }
+
+    #[test]
     fn only_so_many_agents_have_series_of_their_own() {
         let named = |agent| [("organisation", "acme"), ("agent", agent), ("status", "success")];
         check("nuncio_agent_requests", &named("a"), 2.0);

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, hash::Hash, ops::Bound, sync::Arc};
 
 use nuncio_auth::{
     KeyRecord,
-    rules::{Place, Places, Rule, Rules, Settings, SkillLimit, Tree},
+    rules::{MAX_DEPTH, Place, Places, Rule, Rules, Settings, SkillLimit, Tree},
 };
 use nuncio_protocol::{
     ids::{AgentId, Organisation},
@@ -30,7 +30,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct State {
     version: Version,
-    agents: HashTrieMapSync<AgentId, Kept>,
+    agents: HashTrieMapSync<AgentId, Kept, foldhash::fast::RandomState>,
     /// Ordered, so that a page can begin anywhere.
     names: RedBlackTreeMapSync<(Organisation, AgentName), AgentId>,
     /// Who offers a skill or tag, ordered by name.
@@ -41,7 +41,8 @@ pub struct State {
     rules: Arc<BTreeMap<Arc<str>, Rule>>,
     decider: Arc<Rules>,
     keys: HashTrieMapSync<String, Arc<KeyRecord>>,
-    secrets: HashTrieMapSync<String, Arc<str>>,
+    /// Ordered, so that those of one sort stand together.
+    notes: RedBlackTreeMapSync<String, Arc<str>>,
     workflows: HashTrieMapSync<AgentId, Versions>,
     triggers: HashTrieMapSync<String, Arc<Trigger>>,
     settings: Settings,
@@ -55,6 +56,19 @@ type Versions = RedBlackTreeMapSync<u32, Arc<SavedWorkflow>>;
 struct Kept {
     agent: Arc<Agent>,
     limits: Arc<[SkillLimit]>,
+    /// Its parent, and so on up to the top; none if the tree above it is not sound.
+    above: Option<Arc<[AgentId]>>,
+}
+
+impl Kept {
+    /// Tells whether an agent stands where this one stood, so that nothing is different for those
+    /// below it.
+    fn stands_like(&self, other: &Agent) -> bool {
+        let is_removed = |agent: &Agent| agent.status == Status::Removed;
+        self.agent.parent == other.parent
+            && self.agent.organisation == other.organisation
+            && is_removed(&self.agent) == is_removed(other)
+    }
 }
 
 /// What an organisation has decided.
@@ -142,8 +156,8 @@ impl State {
                 let record = serde_json::from_str(body).map_err(|error| spoilt(&error))?;
                 self.organisations.insert_mut(name, record);
             }
-            (Kind::Secret, Some(body)) => self.secrets.insert_mut(key, body.into()),
-            (Kind::Secret, None) => drop(self.secrets.remove_mut(&key)),
+            (Kind::Note, Some(body)) => self.notes.insert_mut(key, body.into()),
+            (Kind::Note, None) => drop(self.notes.remove_mut(&key)),
             (Kind::Trigger, Some(body)) => {
                 let trigger: Trigger =
                     serde_json::from_str(&body).map_err(|error| spoilt(&error))?;
@@ -172,7 +186,7 @@ impl State {
     }
 
     fn put_agent(&mut self, agent: Agent) {
-        self.drop_agent(&agent.id);
+        let before = self.unlink_agent(&agent.id);
         if agent.status != Status::Removed {
             let id = &agent.id;
             let organisation = &agent.organisation;
@@ -188,15 +202,59 @@ impl State {
         }
         let limits = agent.allowed_agents.iter();
         let limits = limits.map(|(skill, agents)| SkillLimit::new(skill, agents.iter().cloned()));
-        let kept = Kept { limits: limits.collect(), agent: Arc::new(agent) };
-        self.agents.insert_mut(kept.agent.id.clone(), kept);
+        let limits = limits.collect();
+        let unmoved = before.filter(|before| before.stands_like(&agent));
+        let has_moved = unmoved.is_none();
+        let above = unmoved.map_or_else(|| self.line_above(&agent), |before| before.above);
+        let kept = Kept { limits, above, agent: Arc::new(agent) };
+        let agent = Arc::clone(&kept.agent);
+        self.agents.insert_mut(agent.id.clone(), kept);
+        if has_moved {
+            self.follow(&agent.id);
+        }
     }
 
     fn drop_agent(&mut self, id: &AgentId) {
-        let Some(Kept { agent, .. }) = self.agents.get(id).cloned() else { return };
+        self.unlink_agent(id);
         self.agents.remove_mut(id);
+        self.follow(id);
+    }
+
+    /// Returns all agents above one, if the tree there is sound.
+    fn line_above(&self, agent: &Agent) -> Option<Arc<[AgentId]>> {
+        let Some(parent) = &agent.parent else { return Some([].into()) };
+        let kept = self.agents.get(parent)?;
+        let above = kept.above.as_ref()?;
+        let is_sound = kept.agent.status != Status::Removed
+            && kept.agent.organisation == agent.organisation
+            && *parent != agent.id
+            && !above.contains(&agent.id)
+            // With itself and its parent.
+            && above.len() + 2 <= MAX_DEPTH;
+        is_sound.then(|| [parent].into_iter().chain(above.iter()).cloned().collect())
+    }
+
+    /// Has those below an agent know that it stands elsewhere. Ends also where they stand in a
+    /// circle: nothing is different there the second time.
+    fn follow(&mut self, agent: &AgentId) {
+        let below = |state: &Self, agent: &AgentId| state.children(agent).cloned().collect();
+        let mut waiting: Vec<AgentId> = below(self, agent);
+        while let Some(id) = waiting.pop() {
+            let Some(kept) = self.agents.get(&id) else { continue };
+            let above = self.line_above(&kept.agent);
+            if above != kept.above {
+                self.agents.insert_mut(id.clone(), Kept { above, ..kept.clone() });
+                waiting.extend::<Vec<_>>(below(self, &id));
+            }
+        }
+    }
+
+    /// Takes an agent out of all lists but the one by id, and returns it.
+    fn unlink_agent(&mut self, id: &AgentId) -> Option<Kept> {
+        let kept = self.agents.get(id).cloned()?;
+        let agent = &kept.agent;
         if agent.status == Status::Removed {
-            return;
+            return Some(kept);
         }
         let organisation = &agent.organisation;
         self.names.remove_mut(&(organisation.clone(), agent.name.clone()));
@@ -208,6 +266,7 @@ impl State {
         if let Some(parent) = &agent.parent {
             take_out(&mut self.children, parent, id);
         }
+        Some(kept)
     }
 }
 
@@ -357,9 +416,16 @@ impl State {
         self.triggers.values()
     }
 
-    /// Returns a sealed secret of the hub.
-    pub fn secret(&self, name: &str) -> Option<&Arc<str>> {
-        self.secrets.get(name)
+    /// Returns a note of the hubs.
+    pub fn note(&self, name: &str) -> Option<&Arc<str>> {
+        self.notes.get(name)
+    }
+
+    /// Returns the notes whose names begin so, in the order of their names.
+    pub fn notes<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a Arc<str>)> {
+        let behind = self.notes.range(prefix.to_owned()..);
+        let notes = behind.map(|(name, note)| (name.as_str(), note));
+        notes.take_while(move |(name, _)| name.starts_with(prefix))
     }
 }
 
@@ -375,6 +441,7 @@ impl Places for State {
         (*status != Status::Removed).then_some(Place {
             organisation,
             parent: parent.as_ref(),
+            above: kept.above.as_deref(),
             limits: &kept.limits,
         })
     }

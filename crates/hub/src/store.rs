@@ -5,8 +5,8 @@
 //! who has seen the newest version. So the hub decides in memory, on what it has read, and its
 //! decision holds for every process on the same database.
 //!
-//! Beside them stand two things that need no version: the last heartbeat of each agent, which
-//! only ever replaces the one before, and the audit trail, which only grows.
+//! Beside them stand three things that need no version: the last heartbeat of each agent, which
+//! only ever replaces the one before, what was spent today, and the audit trail, which only grows.
 //!
 //! Invariant: versions, events and lines of the trail are numbered without a gap, from 1.
 
@@ -38,8 +38,8 @@ pub enum Kind {
     Rule,
     /// What an organisation has decided; its key is the name of the organisation.
     Organisation,
-    /// A signing key of the hub, sealed.
-    Secret,
+    /// What hubs on one database tell one another; its key says of what.
+    Note,
     /// A version of a workflow; its key is the id of its agent, and the version.
     Workflow,
     /// What begins runs; its key is the id of the trigger.
@@ -53,7 +53,7 @@ impl Kind {
         Self::Key,
         Self::Rule,
         Self::Organisation,
-        Self::Secret,
+        Self::Note,
         Self::Workflow,
         Self::Trigger,
     ];
@@ -65,7 +65,7 @@ impl Kind {
             Self::Key => "key",
             Self::Rule => "rule",
             Self::Organisation => "organisation",
-            Self::Secret => "secret",
+            Self::Note => "note",
             Self::Workflow => "workflow",
             Self::Trigger => "trigger",
         }
@@ -194,10 +194,25 @@ pub struct AuditLine {
     pub body: String,
 }
 
+/// How much may be spent in a day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// By whom, or on whom.
+    pub key: String,
+    /// So much.
+    pub limit: u64,
+}
+
 /// Keeps what a hub knows.
 ///
 /// Writing is durable before it is answered. A future that is dropped may have written.
 pub trait HubStore: Send + Sync + fmt::Debug + 'static {
+    /// Tells whether other processes may write here too, so that what they have written has to be
+    /// looked for.
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     /// Returns what changed behind a version; everything, behind version 0. Records that were
     /// made and removed in between may be among them, without a body.
     fn changes(&self, after: Version) -> Answer<'_, Changes>;
@@ -224,6 +239,13 @@ pub trait HubStore: Send + Sync + fmt::Debug + 'static {
 
     /// Forgets the heartbeats of an agent.
     fn forget_beats(&self, agent: AgentId) -> Answer<'_, ()>;
+
+    /// Spends one of each allowance of a day, or of none if one of them is used up: then its
+    /// place in the list is returned.
+    ///
+    /// Days are numbered from 1970. Of each key only the newest day is kept: who is a day behind
+    /// spends of that, and what was spent days before may be forgotten.
+    fn spend(&self, day: u32, allowances: Vec<Allowance>) -> Answer<'_, Option<usize>>;
 
     /// Appends to the audit trail. Each line is tied to the one before it by
     /// [`Link::after`].

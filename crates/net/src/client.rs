@@ -4,6 +4,7 @@ mod body;
 mod clocks;
 mod connect;
 mod identity;
+mod plain;
 mod request;
 mod response;
 mod stream;
@@ -26,7 +27,7 @@ pub use self::{
     response::{Response, ResponseBody},
     tls::InvalidRoots,
 };
-use self::{clocks::Clocks, connect::Connector, tls::Tls};
+use self::{clocks::Clocks, connect::Connector, plain::Plain, tls::Tls};
 use crate::{
     egress::{CheckedUrl, Errand, Guard},
     error::{Clock, Error},
@@ -55,7 +56,10 @@ struct Shared {
 struct Lane {
     errand: Errand,
     protocol: Protocol,
+    /// Those over TLS, and all of HTTP/2.
     pool: legacy::Client<Connector, Body>,
+    /// The others.
+    plain: Plain,
 }
 
 /// Options of a [`Client`].
@@ -133,13 +137,21 @@ impl Client {
         let lane = self.lane(url.errand(), protocol);
         let limit = self.shared.connection_limit;
         let mut clocks = Clocks::start(Clock::Connect, limit, timeouts.whole);
-        let answer = exchange(lane, inner, timeouts.first_byte, &mut clocks).await;
-        let answer = answer.map_err(|failed| match failed {
-            Failed::Late(error) => error,
+        let answer = if protocol == Protocol::Any && !url.is_https() {
+            let limits = (limit, timeouts.first_byte);
+            let answer = lane.plain.send(&url, inner, limits, &mut clocks).await;
+            answer.map(|(answer, lease)| (answer, Some(lease)))
+        } else {
+            // Large, and most callers need not carry it.
+            let answer = exchange(lane, inner, timeouts.first_byte, &mut clocks);
+            Box::pin(answer).await.map(|answer| (answer, None))
+        };
+        let (answer, lease) = answer.map_err(|failed| match failed {
+            Failed::Ours(error) => error,
             Failed::Http(error) => in_our_words(error, url.host_text()),
         })?;
         clocks.turn_to(Clock::Idle, timeouts.idle);
-        Ok(Response::new(answer, url, clocks))
+        Ok(Response::new(answer, url, clocks, lease))
     }
 
     fn lane(&self, errand: Errand, protocol: Protocol) -> &Lane {
@@ -226,7 +238,9 @@ impl Builder {
                     connections: self.connections,
                 };
                 let connector = Connector::new(options, Arc::clone(&permits));
-                Lane { errand, protocol, pool: self.pool(connector, protocol) }
+                let (per_host, limit) = (self.idle_connections_per_host, self.idle_limit);
+                let plain = Plain::new(connector.clone(), per_host, limit);
+                Lane { errand, protocol, pool: self.pool(connector, protocol), plain }
             })
         };
         let shared = Shared {
@@ -264,9 +278,9 @@ impl Builder {
 
 /// Why there is no head of an answer.
 enum Failed {
-    /// A clock ran out.
-    Late(Error),
-    Http(legacy::Error),
+    /// A clock ran out, or there is no connection.
+    Ours(Error),
+    Http(Box<dyn StdError + Send + Sync>),
 }
 
 async fn exchange(
@@ -279,26 +293,26 @@ async fn exchange(
     let mut answer = pin!(lane.pool.request(request));
     tokio::select! {
         biased;
-        answered = &mut answer => return answered.map_err(Failed::Http),
+        answered = &mut answer => return answered.map_err(|error| Failed::Http(error.into())),
         _ = connection.wait_for_connection_metadata() => {}
-        error = clocks.run_out() => return Err(Failed::Late(error)),
+        error = clocks.run_out() => return Err(Failed::Ours(error)),
     }
     clocks.turn_to(Clock::FirstByte, first_byte);
     tokio::select! {
         biased;
-        answered = answer => answered.map_err(Failed::Http),
-        error = clocks.run_out() => Err(Failed::Late(error)),
+        answered = answer => answered.map_err(|error| Failed::Http(error.into())),
+        error = clocks.run_out() => Err(Failed::Ours(error)),
     }
 }
 
 /// Finds our own error in the library's, where the connector put it.
-fn in_our_words(error: legacy::Error, host: &str) -> Error {
-    let mut source: Option<&(dyn StdError + 'static)> = Some(&error);
+fn in_our_words(error: Box<dyn StdError + Send + Sync>, host: &str) -> Error {
+    let mut source: Option<&(dyn StdError + 'static)> = Some(&*error);
     while let Some(current) = source {
         if let Some(ours) = current.downcast_ref::<Error>() {
             return ours.clone();
         }
         source = current.source();
     }
-    Error::Http { host: host.to_owned(), source: Arc::new(error) }
+    Error::Http { host: host.to_owned(), source: error.into() }
 }

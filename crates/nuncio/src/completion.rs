@@ -1,5 +1,7 @@
 //! `nuncio completion` and `nuncio man`: the command line, for shells and for readers.
 
+mod markdown;
+
 use std::{fs, io::Write as _, path::PathBuf};
 
 use clap::{Args, Command};
@@ -27,7 +29,12 @@ pub(crate) struct Arguments {
 #[command(after_help = "Examples:\n  nuncio man ~/.local/share/man/man1")]
 pub(crate) struct ManArguments {
     /// The folder to write them to; made if it is not there.
-    folder: PathBuf,
+    #[arg(required_unless_present = "markdown")]
+    folder: Option<PathBuf>,
+
+    /// Print the reference page of all commands instead.
+    #[arg(long, conflicts_with = "folder")]
+    markdown: bool,
 }
 
 pub(crate) fn run(Arguments { shell }: Arguments, mut command: Command) -> Result<(), Failure> {
@@ -40,9 +47,16 @@ pub(crate) fn run(Arguments { shell }: Arguments, mut command: Command) -> Resul
 }
 
 pub(crate) fn man(
-    ManArguments { folder }: &ManArguments,
-    mut command: Command,
+    ManArguments { folder, .. }: &ManArguments,
+    command: Command,
 ) -> Result<(), Failure> {
+    // Pages have one line for it.
+    let mut command = command.version(env!("CARGO_PKG_VERSION"));
+    let Some(folder) = folder else {
+        let mut output = std::io::stdout();
+        output.write_all(markdown::page(command).as_bytes())?;
+        return Ok(output.flush()?);
+    };
     fs::create_dir_all(folder).map_err(|error| Failure::file("make", folder, &error))?;
     command.build();
     pages(folder, &command, "nuncio")

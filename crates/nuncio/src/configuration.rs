@@ -27,7 +27,10 @@
 
 mod agent;
 mod authentication;
+mod budgets;
+mod cards;
 mod database;
+mod hosted;
 mod kinds;
 mod limits;
 mod rule;
@@ -35,7 +38,9 @@ mod telemetry;
 mod units;
 
 mod layers;
+mod lines;
 mod read;
+mod sources;
 mod variables;
 mod watch;
 
@@ -56,8 +61,11 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     agent::{Agent, Credential, Delivery, Kind, Reached, SkillAccess},
     authentication::{Authentication, Issuer},
+    budgets::{Budget, Budgets},
+    cards::{CardSignatures, Cards, TrustedKeys},
     change::Changes,
     database::Database,
+    hosted::{InvalidHosted, command_lines, read_hosted},
     kinds::{
         AnyValue, Extract, ExtractMode, Format, McpServer, Provider, ProviderKind, ToolName,
         split_model,
@@ -110,6 +118,8 @@ pub struct Configuration {
     /// Whether an agent's new card waits for an administrator's agreement if it changes skills,
     /// security or addresses.
     pub hold_cards: bool,
+    /// What cards of agents are worth.
+    pub cards: Cards,
     /// How callers prove who they are.
     pub authentication: Authentication,
     /// Services that have language models, for agents of `kind: llm`.
@@ -124,6 +134,8 @@ pub struct Configuration {
     pub rules: Vec<Rule>,
     /// How much of everything there may be.
     pub limits: Limits,
+    /// What callers may have done, and what agents may be asked for.
+    pub budgets: Budgets,
     /// What the hub tells about itself.
     pub telemetry: Telemetry,
 }
@@ -142,6 +154,7 @@ impl Default for Configuration {
             hierarchy: Hierarchy::Strict,
             root_siblings: false,
             hold_cards: false,
+            cards: Cards::default(),
             authentication: Authentication::default(),
             providers: BTreeMap::new(),
             default_model: None,
@@ -149,6 +162,7 @@ impl Default for Configuration {
             agents: Vec::new(),
             rules: Vec::new(),
             limits: Limits::default(),
+            budgets: Budgets::default(),
             telemetry: Telemetry::default(),
         }
     }

@@ -27,10 +27,7 @@ impl Data {
 
     /// Makes the folder of the hub if it is not there.
     pub(crate) fn of_hub(given: Option<&Path>) -> anyhow::Result<Self> {
-        let directory = match given {
-            Some(directory) => directory.to_owned(),
-            None => users_data()?.join("nuncio").join("hub"),
-        };
+        let directory = folder_of_hub(given)?;
         fs::create_dir_all(&directory)
             .with_context(|| format!("make the folder {}", directory.display()))?;
         Ok(Self(directory))
@@ -87,11 +84,22 @@ pub(crate) struct HubNote {
     pub(crate) url: String,
     /// Where its administrator's key is.
     pub(crate) key_file: PathBuf,
+    /// The file with its settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) configuration: Option<PathBuf>,
 }
 
 /// Returns where a hub leaves its note.
 pub(crate) fn hub_note() -> anyhow::Result<PathBuf> {
     Ok(users_data()?.join("nuncio").join("hub.json"))
+}
+
+/// Returns the folder of the hub: the given one, or one of the user's.
+pub(crate) fn folder_of_hub(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match given {
+        Some(directory) => Ok(directory.to_owned()),
+        None => Ok(users_data()?.join("nuncio").join("hub")),
+    }
 }
 
 /// Returns where it is kept who an agent of this machine is to a hub.

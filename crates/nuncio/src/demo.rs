@@ -6,10 +6,11 @@
 mod agents;
 mod team;
 
+use nuncio_auth::rules::{Effect, Rule, Who};
 use nuncio_hub::{
-    Gateway, Hub,
+    Directory, Gateway, Hub,
     agent::{Addresses, Card, Delivery, Watch},
-    directory::{Actor, ConfiguredAgent, NewAgent},
+    directory::{Actor, CONFIGURED, ConfiguredAgent, NewAgent},
     name::AgentName,
 };
 use nuncio_protocol::{
@@ -33,11 +34,11 @@ const LEGACY: &str = include_str!("demo/legacy.yaml");
 /// What they do together.
 const REPORT: &str = include_str!("../../../examples/workflows/demo-report.yaml");
 
-/// Commands that show something at once.
+/// What to tell the program to see something at once.
 pub(crate) const TRY: [&str; 3] = [
-    "nuncio send -a writer 'otters' --stream",
-    "nuncio send -a approver 'buy a boat'",
-    "nuncio policy explain echo team-a",
+    "send -a writer 'otters' --stream",
+    "send -a approver 'buy a boat'",
+    "policy explain echo team-a",
 ];
 
 /// The agents of the demo.
@@ -58,6 +59,9 @@ struct Role {
 }
 
 const LEAD: &str = "team-lead";
+
+/// The member of the team whom outsiders may call.
+const OPEN_MEMBER: &str = "team-b";
 
 const ROLES: [Role; 8] = [
     Role {
@@ -111,8 +115,8 @@ const ROLES: [Role; 8] = [
         parent: Some(LEAD),
     },
     Role {
-        name: "team-b",
-        description: "Turns words around. Only its own team may call it",
+        name: OPEN_MEMBER,
+        description: "Turns words around. Every agent may call it",
         skill: "reverse",
         tags: &["team"],
         parent: Some(LEAD),
@@ -163,6 +167,20 @@ impl Demo {
         Ok((agents, left_out))
     }
 
+    /// Returns the rule that lets others than the team call one of it, if it is there.
+    pub(crate) fn rule(
+        directory: &Directory,
+        organisation: &Organisation,
+        shown: &[AgentName],
+    ) -> Option<Rule> {
+        let name = shown.iter().find(|name| name.as_str() == OPEN_MEMBER)?;
+        let target = Who::Agent(directory.state().named(organisation, name)?.id.clone());
+        let id = format!("{CONFIGURED}demo");
+        let mut rule = Rule::new(id, organisation.clone(), Effect::Allow, (Who::Any, target));
+        "of the demo: team-b is for everybody, team-a for its team".clone_into(&mut rule.note);
+        Some(rule)
+    }
+
     /// Keeps the workflow of the demo, unless there is something of its name.
     pub(crate) async fn keep_workflow(
         hub: &Hub,
@@ -186,7 +204,7 @@ impl Demo {
             "approver" => Employed::new(Approver),
             "flaky" => self.flaky.clone(),
             "team-a" => Employed::new(Member::Counts),
-            "team-b" => Employed::new(Member::Reverses),
+            OPEN_MEMBER => Employed::new(Member::Reverses),
             LEAD => Employed::new(Lead::new(id, gateway)),
             _ => return None,
         })

@@ -14,6 +14,7 @@ mod patient;
 mod reach;
 mod report;
 mod streaming;
+mod visit;
 mod wire;
 mod write;
 
@@ -30,6 +31,7 @@ use nuncio_client::{
 use nuncio_net::Secret;
 use nuncio_protocol::card::AgentCard;
 
+pub(crate) use self::visit::HouseDoctor;
 use self::{
     patient::Patient,
     report::{Finding, Outcome, Report},
@@ -87,7 +89,7 @@ enum Format {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Signatures {
+pub(crate) enum Signatures {
     /// They are not looked at.
     Off,
     /// A bad one is a failure, none is not.
@@ -116,7 +118,14 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
             return ExitCode::from(USAGE);
         }
     };
-    let report = match examine(&arguments, source).await {
+    let asked = Asked {
+        wire: Wire::new(arguments.timeout),
+        source: &source,
+        signatures: arguments.signatures,
+        is_read_only: arguments.read_only,
+        credentials: &|card| credentials(&arguments, &source, card),
+    };
+    let report = match examine(asked).await {
         Ok(report) => report,
         Err(what) => {
             eprintln!("nuncio: {what}");
@@ -141,36 +150,50 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
     code
 }
 
+/// An examination that is to be made.
+pub(crate) struct Asked<'a> {
+    pub(crate) wire: Wire,
+    pub(crate) source: &'a Source,
+    pub(crate) signatures: Signatures,
+    pub(crate) is_read_only: bool,
+    /// Says what the agent is shown, once its card is known and before.
+    pub(crate) credentials: &'a Presented<'a>,
+}
+
+/// What an agent is shown, as its card wants it.
+pub(crate) type Presented<'a> =
+    dyn Fn(Option<&AgentCard>) -> Result<Option<Arc<dyn Credentials>>, &'static str> + Sync + 'a;
+
 /// Makes all checks. Fails if what was given cannot be used.
-async fn examine(arguments: &Arguments, source: Source) -> Result<Report, &'static str> {
-    let mut report = Report::new(&source.to_string());
-    let mut wire = Wire::new(arguments.timeout);
-    wire.credentials = credentials(arguments, &source, None)?;
-    if !reach::check(&wire, &source, &mut report).await {
+pub(crate) async fn examine(asked: Asked<'_>) -> Result<Report, &'static str> {
+    let Asked { mut wire, source, signatures, is_read_only, credentials } = asked;
+    let mut report = Report::new(&source.to_string(), wire.progress);
+    wire.credentials = credentials(None)?;
+    if !reach::check(&wire, source, &mut report).await {
         report.is_unreachable = true;
         report.skip_rest("nothing answered");
         report.sort();
         return Ok(report);
     }
-    let seen = card::check(&wire, &source, arguments.signatures, &mut report).await;
+    let seen = card::check(&wire, source, signatures, &mut report).await;
     let Some(seen) = seen else {
         report.skip_rest("there is no card");
         report.sort();
         return Ok(report);
     };
-    wire.credentials = credentials(arguments, &source, Some(&seen.found.card))?;
+    wire.credentials = credentials(Some(&seen.found.card))?;
     card::check_security(&seen.found.card, wire.credentials.is_some(), &mut report);
     // All at once: the slowest decides how long it takes, and not the number of interfaces.
     let examined = join_all(seen.ways.interfaces.iter().map(|interface| {
         let patient = Patient::new(&wire, interface, &seen.found.card);
-        Box::pin(examine_one(patient, arguments.read_only))
+        Box::pin(examine_one(patient, is_read_only))
     }));
     let mut patients = Vec::new();
     for (patient, part) in examined.await {
         report.findings.extend(part);
         patients.extend(patient);
     }
-    if arguments.read_only {
+    if is_read_only {
         report.skip_rest("--read-only: no message is sent");
     } else {
         report.about(None);
@@ -186,7 +209,7 @@ async fn examine_one(
     mut patient: Patient<'_>,
     read_only: bool,
 ) -> (Option<Patient<'_>>, Vec<Finding>) {
-    let mut report = Report::new("");
+    let mut report = Report::new("", patient.wire.progress);
     report.about(Some(patient.name()));
     let answers = interface::check(&patient, &mut report).await;
     if answers && !read_only {

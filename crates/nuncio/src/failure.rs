@@ -244,6 +244,13 @@ impl From<Error> for Failure {
             }
             Error::NotA2a { .. } => Self::new(Exit::Failure, "InvalidAgentResponseError", message)
                 .hint("something answers there that does not speak A2A; `nuncio card get` shows where the card leads"),
+            Error::StreamMalformed { .. }
+            | Error::LineTooLong { .. }
+            | Error::StreamTooLong(_)
+            | Error::TooLarge { .. } => {
+                Self::new(Exit::Failure, "InvalidAgentResponseError", message)
+                    .hint("the agent breaks the protocol: `nuncio doctor` says where")
+            }
             Error::Refused(refused) => {
                 Self::new(Exit::Failure, REFUSED, message).hint(refused.code().fix())
             }
@@ -313,6 +320,11 @@ fn peer(error: &ProtocolError) -> Failure {
         (None, ErrorKind::RateLimited) => {
             Failure::new(Exit::Failure, "NUNCIO_ERR_RATE_LIMITED", message)
                 .hint("the agent is busy: try again later")
+        }
+        (None, ErrorKind::BudgetExceeded) => {
+            Failure::new(Exit::Failure, "NUNCIO_ERR_BUDGET_EXCEEDED", message).hint(
+                "budgets of a day begin anew at midnight, UTC; `budgets` in nuncio.yaml sets them",
+            )
         }
         (None, ErrorKind::TooLarge) => Failure::new(Exit::Failure, "NUNCIO_ERR_TOO_LARGE", message),
         (None, _) => Failure::new(Exit::Failure, "NUNCIO_ERR_PEER", message),

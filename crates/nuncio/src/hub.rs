@@ -14,7 +14,7 @@ pub(crate) mod tasks;
 pub(crate) mod tokens;
 pub(crate) mod workflow;
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
 use bytes::Bytes;
 use clap::Args;
@@ -106,6 +106,12 @@ pub(crate) fn at_hand() -> Option<Known> {
     known(std::env::var("NUNCIO_URL").ok(), std::env::var("NUNCIO_KEY").ok())
 }
 
+/// Returns the hub at a URL, or else the one that commands mean without further words.
+pub(crate) fn at(url: Option<String>) -> Known {
+    let url = url.or_else(|| std::env::var("NUNCIO_URL").ok());
+    Flags { hub: url, key: std::env::var("NUNCIO_KEY").ok(), ..Flags::default() }.known()
+}
+
 fn known(url: Option<String>, key: Option<String>) -> Option<Known> {
     let note = note();
     let url = url.or_else(|| note.as_ref().map(|note| note.url.clone()))?;
@@ -118,6 +124,14 @@ fn known(url: Option<String>, key: Option<String>) -> Option<Known> {
         (None, _) => None,
     };
     Some(Known { url, key })
+}
+
+/// Returns the file with the settings of the hub that is meant, if that is on this machine and has
+/// one.
+pub(crate) fn configuration_of(flags: &Flags) -> Option<PathBuf> {
+    let note = note()?;
+    let is_meant = flags.hub.as_ref().is_none_or(|url| *url == note.url);
+    note.configuration.filter(|_| is_meant)
 }
 
 /// Reads the note of the hub that was last started.

@@ -4,12 +4,14 @@ mod data;
 mod demo;
 mod doctor;
 mod hub;
+mod join;
 mod key;
 mod mock;
 mod serve;
 mod up;
 
 mod auth;
+mod backup;
 mod card;
 mod chat;
 mod completion;
@@ -41,6 +43,15 @@ use crate::failure::Failure;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// What `--version` says: which program, made of what, and what is in it.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("NUNCIO_MADE_OF"),
+    ")\nfeatures: ",
+    env!("NUNCIO_FEATURES")
+);
+
 const EXAMPLES: &str = "\
 Examples:
   nuncio up                                         the hub, at port 7420
@@ -56,10 +67,10 @@ Exit codes: 0 done, 1 failure, 2 usage, 3 unreachable, 4 not let in, 5 too late.
 
 /// Connects AI agents over A2A.
 #[derive(Debug, Parser)]
-#[command(version, disable_version_flag = true, arg_required_else_help = true)]
+#[command(version = VERSION, disable_version_flag = true, arg_required_else_help = true)]
 #[command(after_help = EXAMPLES)]
 struct Arguments {
-    /// Print the version.
+    /// Print the version, the commit it was made of, and its features.
     #[arg(short = 'v', long, action = clap::ArgAction::Version)]
     version: (),
 
@@ -84,7 +95,7 @@ enum Command {
     Connect(Box<connect::Arguments>),
     Mcp(mcp::Arguments),
     /// Serve an agent: a ready-made one, or any program.
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     /// Find out why an agent does not work.
     Doctor(doctor::Arguments),
     /// Make and revoke the API keys of callers.
@@ -106,6 +117,8 @@ enum Command {
     /// Show and check settings.
     #[command(subcommand)]
     Config(Box<config::Command>),
+    Backup(backup::Arguments),
+    Restore(backup::RestoreArguments),
     Completion(completion::Arguments),
     Man(completion::ManArguments),
 }
@@ -145,7 +158,7 @@ async fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Workflow(arguments) => Box::pin(hub::workflow::run(*arguments)).await,
         Command::Run(arguments) => Box::pin(hub::run::run(*arguments)).await,
         Command::Login(arguments) => hub::login::run(arguments).await,
-        Command::Serve(arguments) => serve::run(arguments).await.map_err(serving),
+        Command::Serve(arguments) => serve::run(*arguments).await,
         Command::Key(command) => key::run(command).map_err(serving),
         Command::Send(arguments) => send::run(*arguments).await,
         Command::Card(command) => card::run(*command).await,
@@ -153,6 +166,8 @@ async fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Chat(arguments) => chat::run(*arguments).await,
         Command::Auth(command) => auth::run(command).await,
         Command::Config(command) => config::run(*command).await,
+        Command::Backup(arguments) => backup::run(&arguments).map_err(serving),
+        Command::Restore(arguments) => backup::restore(&arguments).map_err(serving),
         Command::Completion(arguments) => completion::run(arguments, Arguments::command()),
         Command::Man(arguments) => completion::man(&arguments, Arguments::command()),
     };

@@ -1,5 +1,8 @@
 //! `nuncio serve`: an agent in one line.
 
+mod dialect;
+mod member;
+
 use std::{ffi::OsString, io::IsTerminal as _, path::PathBuf, sync::Arc};
 
 use anyhow::{Context as _, bail};
@@ -14,14 +17,20 @@ use nuncio_server::{
 use nuncio_store::sqlite::{Options, SqliteStore};
 use nuncio_tasks::push::Push;
 
-use crate::data::Data;
+use self::{
+    dialect::{Dialect, dialects},
+    member::Member,
+};
+use crate::{data::Data, failure::Failure, hub};
 
 /// What is served, and how.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   nuncio serve                          an agent that echoes
-  nuncio serve --name upper -- tr a-z A-Z")]
+  nuncio serve --name upper -- tr a-z A-Z
+  nuncio serve --name upper --join -- tr a-z A-Z        as an agent of the local hub
+  nuncio serve --port 8888 --pocketpaw ~/.pocketpaw/config.json -- ./assistant")]
 pub(crate) struct Arguments {
     /// What the agent is called.
     #[arg(long, default_value = "echo")]
@@ -55,28 +64,78 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
 
+    /// Join a hub: register there, say how the agent is, and let in only whom the hub lets call
+    /// it. Without a URL it is the hub of NUNCIO_URL, or the local one.
+    #[arg(long, value_name = "HUB", num_args = 0..=1, default_missing_value = "", conflicts_with = "keys")]
+    join: Option<String>,
+
+    /// The enrolment token for the first time; `nuncio token enrol` makes one. Without, the
+    /// administrator's key of a local hub does. `NUNCIO_ENROL` keeps it to yourself.
+    #[arg(long, value_name = "TOKEN", env = "NUNCIO_ENROL", hide_env_values = true)]
+    enrol: Option<String>,
+
+    /// Answer in the form of another system, too. Repeatable; of those that have methods with a
+    /// slash, such as `message/send`, the last decides how these are answered.
+    #[arg(long, value_enum, value_name = "SYSTEM")]
+    dialect: Vec<Dialect>,
+
+    /// Serve as PocketPaw does, by its `config.json`: name, description, version, time limit and
+    /// switch.
+    #[arg(long, value_name = "FILE")]
+    pocketpaw: Option<PathBuf>,
+
     /// A program to run for every message, with its arguments; without, the agent echoes.
     #[arg(last = true)]
     program: Vec<OsString>,
 }
 
-pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
+    let serving = |error: anyhow::Error| Failure::internal(format!("{error:#}"));
+    let mut server = server(&arguments).map_err(serving)?;
+    let member = match &arguments.join {
+        Some(url) => {
+            let known = hub::at(Some(url.clone()).filter(|url| !url.is_empty()));
+            Some(Member::open(&arguments.name, known, arguments.enrol.clone()).await?)
+        }
+        None => None,
+    };
+    if let Some(member) = &member {
+        server = server.gatekeeper(member.gatekeeper().map_err(serving)?);
+    }
+    let address = format!("{}:{}", arguments.host, arguments.port);
+    let bound = server.bind(&address).await.map_err(|error| serving(error.into()))?;
+    let Some(member) = member else {
+        announce(&bound, arguments.keys.is_some());
+        bound.run_until_told().await;
+        return Ok(());
+    };
+    let member = member.register(bound.card()).await?;
+    announce(&bound, true);
+    tokio::select! {
+        () = bound.run_until_told() => Ok(()),
+        never = member.stay() => match never {},
+    }
+}
+
+fn server(arguments: &Arguments) -> anyhow::Result<Server> {
     let is_local = matches!(arguments.host.as_str(), "127.0.0.1" | "::1" | "localhost");
-    if !is_local && arguments.keys.is_none() {
+    if !is_local && arguments.keys.is_none() && arguments.join.is_none() {
         bail!(
             "{} can be reached from elsewhere, so callers must prove who they are: make a key \
-             with `nuncio key new NAME --keys FILE`, and serve with --keys FILE",
+             with `nuncio key new NAME --keys FILE`, and serve with --keys FILE; or serve with \
+             --join as an agent of a hub",
             arguments.host
         );
     }
-    let name = arguments.name.clone();
+    let name = &arguments.name;
     let server = match arguments.program.split_first() {
-        Some((program, rest)) => Server::new(&name, Command::new(program, rest)),
-        None => Server::new(&name, Echo),
+        Some((program, rest)) => Server::new(name, Command::new(program, rest)),
+        None => Server::new(name, Echo),
     };
-    let mut server = server.card(card(&arguments));
+    let dialects = dialects(&arguments.dialect, arguments.pocketpaw.as_deref())?;
+    let mut server = server.card(card(arguments)).dialects(dialects);
     if !arguments.in_memory {
-        let data = Data::open(arguments.data_dir.as_deref(), &name)?;
+        let data = Data::open(arguments.data_dir.as_deref(), name)?;
         let store = SqliteStore::open(data.directory(), Options::default())?;
         let client = Client::new(Guard::new(Policy::default()));
         server = server.store(Arc::new(store)).push(Push::new(client, data.sealing_key()?));
@@ -86,13 +145,10 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
         keys.read_file(file).with_context(|| format!("read {}", file.display()))?;
         server = server.gatekeeper(Gatekeeper::builder().api_keys(keys).build()?);
     }
-    if let Some(url) = arguments.public_url {
+    if let Some(url) = &arguments.public_url {
         server = server.public_url(url);
     }
-    let bound = server.bind(&format!("{}:{}", arguments.host, arguments.port)).await?;
-    announce(&bound, arguments.keys.is_some());
-    bound.run_until_told().await;
-    Ok(())
+    Ok(server)
 }
 
 /// Says where it listens, and to people what to try.

@@ -2,8 +2,11 @@
 
 mod agents;
 mod canvas;
+mod configured;
+mod employer;
 mod keys;
 mod kinds;
+mod limits;
 mod notice;
 mod reload;
 mod start;

@@ -32,7 +32,7 @@ impl Id {
         self.0.as_str()
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, json::Error> {
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, json::Error> {
         match reader.peek()? {
             Kind::String | Kind::Number | Kind::Null => reader.raw().map(Self),
             _ => Err(json::Error::shape("must be a string, a number or null")),

@@ -135,6 +135,9 @@ pub trait JsonRpcForm: Send + Sync {
 
     /// Reads a request body.
     fn read_call(&self, body: &str) -> Result<Call, Refusal> {
+        if let Some(call) = read_at_once(self, body) {
+            return Ok(call);
+        }
         read_enveloped(self, Envelope::read(body)?)
     }
 
@@ -185,6 +188,29 @@ pub trait JsonRpcForm: Send + Sync {
             }
         })
     }
+}
+
+/// Reads a request in one pass, if it is as most are: without fault, and with its method before
+/// its parameters. All others are for [`Envelope::read`], which finds out what is wrong with
+/// them.
+fn read_at_once<F: JsonRpcForm + ?Sized>(form: &F, body: &str) -> Option<Call> {
+    let (mut id, mut is_version_2, mut operation, mut request) = (None, false, None, None);
+    let mut reader = Reader::new(body);
+    let mut fields = reader.begin_object().ok()?;
+    while let Some(key) = reader.next_key(&mut fields).ok()? {
+        reader.unknown(&mut fields, &key).ok()?;
+        match &*key {
+            "jsonrpc" => is_version_2 = reader.string().ok()? == "2.0",
+            "id" => id = Some(Id::read(&mut reader).ok()?),
+            "method" => operation = Some(form.operation(&reader.string().ok()?)?),
+            "params" => request = Some(form.read_request(operation?, &mut reader).ok()?),
+            _ => return None,
+        }
+    }
+    reader.finish().ok()?;
+    let (operation, request) = (operation?, request?);
+    let echo = Echo { id, operation, capability: String::new() };
+    is_version_2.then_some(Call { echo, request, task_alias: None })
 }
 
 /// Reads what an envelope holds.
@@ -282,4 +308,59 @@ impl JsonRpcForm for V1 {
 /// Writes a card as a document of its own.
 pub fn card_document(form: &dyn JsonRpcForm, card: &AgentCard) -> String {
     write_with(|writer| form.write_card(card, writer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a body at once and by its envelope; what one pass takes must be what two take.
+    #[track_caller]
+    fn check(body: &str, at_once: bool) {
+        let slowly = Envelope::read(body).and_then(|envelope| read_enveloped(&V1, envelope));
+        let quickly = read_at_once(&V1, body);
+        assert_eq!(quickly.is_some(), at_once, "{body}");
+        if let Some(quickly) = quickly {
+            assert_eq!(Ok(&quickly), slowly.as_ref(), "{body}");
+        }
+        assert_eq!(V1.read_call(body), slowly, "{body}");
+    }
+
+    #[test]
+    fn requests_that_are_as_most_are_read_in_one_pass() {
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"t"}}"#, true);
+        check(
+            r#" { "method" : "GetTask", "params": {"id":"t", "x":[{}]}, "jsonrpc":"2.0"} "#,
+            true,
+        );
+        check(r#"{"id":"\u00e9","jsonrpc":"2.0","method":"GetTask","params":{"id":"t"}}"#, true);
+    }
+
+    #[test]
+    fn all_others_are_read_as_carefully_as_ever() {
+        for body in [
+            r#"{"jsonrpc":"2.0","id":1,"params":{"id":"t"},"method":"GetTask"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard","params":null}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"t"},"more":1}"#,
+            r#"{"jsonrpc":"1.0","id":1,"method":"GetTask","params":{"id":"t"}}"#,
+            r#"{"id":1,"method":"GetTask","params":{"id":"t"}}"#,
+            r#"{"jsonrpc":"2.0","id":{},"method":"GetTask","params":{"id":"t"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":7}}"#,
+            r#"{"jsonrpc":"2.0","method":"GetTask","params":{"id":7},"id":1}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"t"},"id":2}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"t"}} {}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"t""#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"Nothing","params":{}}"#,
+            "[]",
+            "",
+        ] {
+            check(body, false);
+        }
+        let deep = format!("{}{}", "[".repeat(127), "]".repeat(127));
+        check(
+            &format!(r#"{{"jsonrpc":"2.0","method":"GetTask","params":{{"id":"t","x":{deep}}}}}"#),
+            false,
+        );
+    }
 }

@@ -39,6 +39,11 @@ impl Capacity {
         self.streams.watch().await;
     }
 
+    /// Lets each caller have so many streams from now on. Those that are open stay.
+    pub fn set_streams_per_caller(&self, most: usize) {
+        self.streams.set_open_per_caller(most);
+    }
+
     /// Makes room for a call, for as long as the permit lives.
     pub(crate) fn call(&self) -> Result<SemaphorePermit<'_>, Error> {
         self.calls.try_acquire().map_err(|_| respond::busy())

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use nuncio_auth::Identity;
 use nuncio_protocol::{
     error::{Error, ErrorKind},
@@ -17,24 +17,24 @@ pub(crate) const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 pub(crate) const EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
 /// What 0.3 calls the same.
 pub(crate) const LEGACY_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-const PRIORITY: HeaderName = HeaderName::from_static("a2a-priority");
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+const LAST_EVENT_ID: &str = "last-event-id";
+const PRIORITY: &str = "a2a-priority";
 /// How long an opportunity agent waits, in milliseconds (O-07).
-const REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("a2a-request-timeout");
+const REQUEST_TIMEOUT: &str = "a2a-request-timeout";
 /// How long a molecule waits, in seconds; 0 is for ever (MD-30).
-const TIMEOUT: HeaderName = HeaderName::from_static("x-timeout");
+const TIMEOUT: &str = "x-timeout";
 /// How long a caller of gRPC waits, with its unit behind it.
-const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+const GRPC_TIMEOUT: &str = "grpc-timeout";
 /// The task because of which a message is sent, and the member of a request's metadata that says
 /// the same (MD-39).
-const PARENT_TASK: HeaderName = HeaderName::from_static("a2a-parent-task");
+const PARENT_TASK: &str = "a2a-parent-task";
 const PARENT_TASK_ID: &str = "parent_task_id";
 /// The agent behind a shared endpoint, by metadata of gRPC: 0.3 has no field for it.
 const AGENT: [HeaderName; 2] =
     [HeaderName::from_static("a2a-agent"), HeaderName::from_static("x-a2a-agent")];
-const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
-const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
+const TRACE_PARENT: &str = "traceparent";
+const TRACE_STATE: &str = "tracestate";
 
 /// Reads a call's context. Who calls is known by then, and never read from here.
 pub(crate) fn read(
@@ -45,30 +45,74 @@ pub(crate) fn read(
     let mut ctx = CallContext::new(identity.caller.clone());
     ctx.organisation.clone_from(&identity.organisation);
     ctx.version = version;
-    ctx.extensions = extensions(headers);
-    ctx.idempotency_key = text(headers, &IDEMPOTENCY_KEY)?.map(str::to_owned);
-    ctx.last_event = match text(headers, &LAST_EVENT_ID)?.map(str::trim) {
+    let said = Said::find(headers);
+    if said.extensions {
+        ctx.extensions = extensions(headers);
+    }
+    ctx.idempotency_key = text(said.key, IDEMPOTENCY_KEY)?.map(str::to_owned);
+    ctx.last_event = match text(said.last_event, LAST_EVENT_ID)?.map(str::trim) {
         None | Some("") => None,
         Some(number) => Some(number.parse().map_err(|_| {
-            invalid(&LAST_EVENT_ID, "must be the `id:` of an event that you have seen")
+            invalid(LAST_EVENT_ID, "must be the `id:` of an event that you have seen")
         })?),
     };
-    if let Some(name) = text(headers, &PRIORITY)? {
+    if let Some(name) = text(said.priority, PRIORITY)? {
         ctx.priority = Priority::from_name(name)
-            .ok_or_else(|| invalid(&PRIORITY, "must be low, normal or high"))?;
+            .ok_or_else(|| invalid(PRIORITY, "must be low, normal or high"))?;
     }
     ctx.deadline =
-        wait(headers)?.and_then(|wait| Instant::now().checked_add(wait)).map(Instant::into_std);
-    ctx.trace = text(headers, &TRACE_PARENT)?
+        wait(&said)?.and_then(|wait| Instant::now().checked_add(wait)).map(Instant::into_std);
+    ctx.trace = text(said.trace_parent, TRACE_PARENT)?
         .map(|parent| -> Result<TraceContext, Error> {
-            let state = text(headers, &TRACE_STATE)?.unwrap_or_default();
+            let state = text(said.trace_state, TRACE_STATE)?.unwrap_or_default();
             Ok(TraceContext { parent: parent.to_owned(), state: state.to_owned() })
         })
         .transpose()?;
-    ctx.parent = text(headers, &PARENT_TASK)?
-        .map(|task| TaskId::parse(task).map_err(|_| invalid(&PARENT_TASK, "must be a task's id")))
+    ctx.parent = text(said.parent, PARENT_TASK)?
+        .map(|task| TaskId::parse(task).map_err(|_| invalid(PARENT_TASK, "must be a task's id")))
         .transpose()?;
     Ok(ctx)
+}
+
+/// The headers that say something about a call, each as it stands first. They are found in one
+/// pass: most requests have fewer headers than there are names to look for.
+#[derive(Default)]
+struct Said<'a> {
+    extensions: bool,
+    key: Option<&'a HeaderValue>,
+    last_event: Option<&'a HeaderValue>,
+    priority: Option<&'a HeaderValue>,
+    request_timeout: Option<&'a HeaderValue>,
+    timeout: Option<&'a HeaderValue>,
+    grpc_timeout: Option<&'a HeaderValue>,
+    parent: Option<&'a HeaderValue>,
+    trace_parent: Option<&'a HeaderValue>,
+    trace_state: Option<&'a HeaderValue>,
+}
+
+impl<'a> Said<'a> {
+    fn find(headers: &'a HeaderMap) -> Self {
+        let mut said = Self::default();
+        for (name, value) in headers {
+            let place = match name.as_str() {
+                IDEMPOTENCY_KEY => &mut said.key,
+                LAST_EVENT_ID => &mut said.last_event,
+                PRIORITY => &mut said.priority,
+                REQUEST_TIMEOUT => &mut said.request_timeout,
+                TIMEOUT => &mut said.timeout,
+                GRPC_TIMEOUT => &mut said.grpc_timeout,
+                PARENT_TASK => &mut said.parent,
+                TRACE_PARENT => &mut said.trace_parent,
+                TRACE_STATE => &mut said.trace_state,
+                _ => {
+                    said.extensions |= *name == EXTENSIONS || *name == LEGACY_EXTENSIONS;
+                    continue;
+                }
+            };
+            place.get_or_insert(value);
+        }
+        said
+    }
 }
 
 /// Reads from a request what its headers might have said. Only messages have a parent.
@@ -108,9 +152,9 @@ pub(crate) fn agent(headers: &HeaderMap) -> Result<Option<Tenant>, Error> {
     for name in &AGENT {
         for value in headers.get_all(name) {
             let named = value.to_str().ok().and_then(|text| Tenant::parse(text).ok());
-            let named = named.ok_or_else(|| invalid(name, "must name an agent"))?;
+            let named = named.ok_or_else(|| invalid(name.as_str(), "must name an agent"))?;
             if found.as_ref().is_some_and(|found| *found != named) {
-                return Err(invalid(name, "names another agent than before"));
+                return Err(invalid(name.as_str(), "names another agent than before"));
             }
             found = Some(named);
         }
@@ -119,16 +163,17 @@ pub(crate) fn agent(headers: &HeaderMap) -> Result<Option<Tenant>, Error> {
 }
 
 /// Returns how long the caller waits, by whichever name it says so (C-27): the shortest counts.
-fn wait(headers: &HeaderMap) -> Result<Option<Duration>, Error> {
-    let number = |name: &HeaderName, wanted: &'static str| -> Result<Option<u64>, Error> {
-        let Some(number) = text(headers, name)? else { return Ok(None) };
+fn wait(said: &Said<'_>) -> Result<Option<Duration>, Error> {
+    let number = |value, name: &str, wanted: &'static str| -> Result<Option<u64>, Error> {
+        let Some(number) = text(value, name)? else { return Ok(None) };
         number.trim().parse().map(Some).map_err(|_| invalid(name, wanted))
     };
-    let milliseconds = number(&REQUEST_TIMEOUT, "must be a whole number of milliseconds")?;
-    let seconds = number(&TIMEOUT, "must be a whole number of seconds")?;
+    let wanted = "must be a whole number of milliseconds";
+    let milliseconds = number(said.request_timeout, REQUEST_TIMEOUT, wanted)?;
+    let seconds = number(said.timeout, TIMEOUT, "must be a whole number of seconds")?;
     let seconds = seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs);
-    let grpc = text(headers, &GRPC_TIMEOUT)?
-        .map(|text| grpc_timeout(text).ok_or_else(|| invalid(&GRPC_TIMEOUT, "must be as `30S`")))
+    let grpc = text(said.grpc_timeout, GRPC_TIMEOUT)?
+        .map(|text| grpc_timeout(text).ok_or_else(|| invalid(GRPC_TIMEOUT, "must be as `30S`")))
         .transpose()?;
     Ok([milliseconds.map(Duration::from_millis), seconds, grpc].into_iter().flatten().min())
 }
@@ -168,8 +213,8 @@ fn extensions(headers: &HeaderMap) -> BTreeSet<String> {
         .collect()
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Error> {
-    let Some(value) = headers.get(name) else { return Ok(None) };
+fn text<'a>(value: Option<&'a HeaderValue>, name: &str) -> Result<Option<&'a str>, Error> {
+    let Some(value) = value else { return Ok(None) };
     value.to_str().map(Some).map_err(|_| invalid(name, "must be printable ASCII"))
 }
 
@@ -177,9 +222,8 @@ fn is_printable(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-fn invalid(name: &HeaderName, text: &'static str) -> Error {
-    Error::new(ErrorKind::InvalidParams, format!("header {name} {text}"))
-        .with_violation(name.as_str(), text)
+fn invalid(name: &str, text: &'static str) -> Error {
+    Error::new(ErrorKind::InvalidParams, format!("header {name} {text}")).with_violation(name, text)
 }
 
 #[cfg(test)]

@@ -16,3 +16,4 @@ mod words;
 
 pub use command::Command;
 pub use echo::Echo;
+pub use words::said;

@@ -49,6 +49,7 @@ pub(crate) fn json_rpc_status(error: &Error) -> StatusCode {
         ErrorKind::PermissionDenied => StatusCode::FORBIDDEN,
         ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ErrorKind::BudgetExceeded => StatusCode::PAYMENT_REQUIRED,
         ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::OK,
     }

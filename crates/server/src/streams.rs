@@ -10,7 +10,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -53,6 +53,7 @@ impl Default for StreamLimits {
 #[derive(Debug)]
 pub(crate) struct Streams {
     limits: StreamLimits,
+    open_per_caller: AtomicUsize,
     drain: Drain,
     began: Instant,
     open: Mutex<Open>,
@@ -79,7 +80,17 @@ struct Reader {
 
 impl Streams {
     pub(crate) fn new(limits: StreamLimits, drain: Drain) -> Arc<Self> {
-        Arc::new(Self { limits, drain, began: Instant::now(), open: Mutex::default() })
+        Arc::new(Self {
+            open_per_caller: AtomicUsize::new(limits.open_per_caller),
+            limits,
+            drain,
+            began: Instant::now(),
+            open: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn set_open_per_caller(&self, most: usize) {
+        self.open_per_caller.store(most, Ordering::Relaxed);
     }
 
     /// Makes room for one more stream of a caller.
@@ -93,7 +104,7 @@ impl Streams {
         let own = open.callers.get(&caller).copied().unwrap_or(0);
         let limit = match caller.1 {
             Caller::Anonymous => usize::MAX,
-            _ => self.limits.open_per_caller,
+            _ => self.open_per_caller.load(Ordering::Relaxed),
         };
         if own >= limit {
             return Err(too_many(&format!("you have {own} streams open; close some first")));

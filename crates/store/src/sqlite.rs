@@ -62,6 +62,7 @@ use nuncio_tasks::{
 use rusqlite::Connection;
 
 pub use backup::{BackupError, Replace};
+pub use directory::DATABASE;
 
 use clock::Clock;
 use directory::Directory;
@@ -215,6 +216,15 @@ impl SqliteStore {
         tokio::task::spawn_blocking(move || backup::copy(&from, &to))
             .await
             .map_err(|error| BackupError::Unavailable(Error::Unavailable(error.into())))?
+    }
+
+    /// Copies the database of a directory as it is now into a file, like
+    /// [`backup`](Self::backup), whether or not another process has it open. Blocks while it
+    /// copies.
+    pub fn backup_of(directory: &Path, to: &Path) -> Result<(), BackupError> {
+        let path = directory.join(DATABASE);
+        path.metadata().map_err(|source| BackupError::File { path: path.clone(), source })?;
+        backup::copy(&connection::reader(&path)?, to)
     }
 
     /// Puts a backup into a directory that no process uses, after checking that it is whole.

@@ -66,6 +66,8 @@ pub struct Call {
     pub parent: Option<TaskId>,
     /// The [note](crate::output::Output::note) that a new task begins with.
     pub note: Option<Bytes>,
+    /// How many unfinished tasks the caller may have, if it is not what the engine lets all.
+    pub unfinished_tasks: Option<u32>,
 }
 
 impl Call {
@@ -81,6 +83,7 @@ impl Call {
             asked: Asked::default(),
             parent: None,
             note: None,
+            unfinished_tasks: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use nuncio_protocol::state::TaskState;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, watch};
 
 use crate::{
     log::{Entry, Kind, Seq, Snapshot},
@@ -78,9 +78,44 @@ struct Recent {
     entries: VecDeque<Entry>,
     bytes: usize,
     /// The work in this process, which wants to know of signals.
-    worker: Option<mpsc::UnboundedSender<Entry>>,
+    worker: Option<Arc<Signals>>,
     /// The task as the work left it.
     settled: Option<Snapshot>,
+}
+
+/// What others write into the log of a task while this process works on it. It is in the log
+/// already, and bounded by that.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    waiting: Mutex<VecDeque<Entry>>,
+    arrived: Notify,
+}
+
+impl Signals {
+    fn put(&self, entry: Entry) {
+        self.lock().push_back(entry);
+        self.arrived.notify_one();
+    }
+
+    /// Returns the next, if there is one.
+    pub(crate) fn take(&self) -> Option<Entry> {
+        self.lock().pop_front()
+    }
+
+    /// Waits for the next. Only the work does.
+    pub(crate) async fn next(&self) -> Entry {
+        loop {
+            let arrived = self.arrived.notified();
+            if let Some(entry) = self.take() {
+                return entry;
+            }
+            arrived.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Entry>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Entries that do not follow what is known.
@@ -120,7 +155,7 @@ impl Live {
     }
 
     /// Makes the work known that is to hear of signals, or that there is none.
-    pub(crate) fn set_worker(&self, worker: Option<mpsc::UnboundedSender<Entry>>) {
+    pub(crate) fn set_worker(&self, worker: Option<Arc<Signals>>) {
         self.lock().worker = worker;
     }
 
@@ -194,7 +229,7 @@ impl Recent {
             && let Some(worker) = &self.worker
         {
             // A worker that has just ended no longer listens; nothing is lost, the log has it.
-            worker.send(entry.clone()).ok();
+            worker.put(entry.clone());
         }
         self.bytes += entry.record.bytes();
         self.entries.push_back(entry);

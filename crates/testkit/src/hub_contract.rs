@@ -19,6 +19,7 @@
 
 pub mod audit;
 pub mod beats;
+pub mod budgets;
 pub mod commits;
 pub mod durability;
 pub mod events;
@@ -69,6 +70,10 @@ macro_rules! hub_contract_tests {
             beats::who_never_beat_is_not_silent
             beats::forgotten_beats_are_gone
             beats::beats_change_no_version
+            budgets::an_allowance_is_spent_to_its_limit
+            budgets::all_are_spent_or_none
+            budgets::a_new_day_begins_anew_and_an_old_one_does_not_come_back
+            budgets::spent_at_once_is_spent_exactly
             audit::lines_are_tied_to_one_another
             audit::lines_of_commits_stand_in_the_same_trail
             audit::lines_appended_at_once_are_one_trail

@@ -28,7 +28,7 @@ describe('format', () => {
       '3.4 MB',
       '1.0 MB',
     ]);
-    expect([0, 0.0004, 0.012, 0.5].map(percent)).toEqual(['0.0 %', '< 0.1 %', '1.2 %', '50 %']);
+    expect([0, 0.0004, 0.012, 0.5].map(percent)).toEqual(['0 %', '< 0.1 %', '1.2 %', '50 %']);
   });
 
   it('names states as people do', () => {

@@ -70,6 +70,7 @@ export function count(value: number): string {
 
 export function percent(part: number): string {
   if (!Number.isFinite(part)) return '–';
+  if (part === 0) return '0 %';
   if (part > 0 && part < 0.001) return '< 0.1 %';
   return `${(part * 100).toFixed(part < 0.1 ? 1 : 0)} %`;
 }
@@ -95,7 +96,9 @@ export function stateTone(state: string): Tone {
       return 'bad';
     case 'input required':
     case 'auth required':
+    case 'waiting':
       return 'warn';
+    case 'running':
     case 'working':
     case 'submitted':
       return 'busy';

@@ -159,6 +159,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agents/{agent}/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Examines an agent: what works, what does not, and what to do about it
+         * @description For administrators. The hub calls the agent with its own credential and within its own guard; it takes up to two minutes, and one agent is examined once at a time. The report is that of `nuncio doctor --format json`.
+         */
+        post: operations["examineAgent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents/{agent}/heartbeat": {
         parameters: {
             query?: never;
@@ -219,6 +239,23 @@ export interface paths {
         };
         /** Lists whom an agent may call */
         get: operations["listPeers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent}/reach": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists whom an agent may call and who may call it, with the reasons */
+        get: operations["showReach"];
         put?: never;
         post?: never;
         delete?: never;
@@ -288,6 +325,43 @@ export interface paths {
         };
         /** Lists the audit trail */
         get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cards/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Says what is wrong with a card, and keeps nothing */
+        post: operations["checkCard"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/configuration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows the configuration as it was loaded, with the source of each value
+         * @description For administrators. Secrets are never shown.
+         */
+        get: operations["showConfiguration"];
         put?: never;
         post?: never;
         delete?: never;
@@ -826,6 +900,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{task}/wire": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows what went over the wire between hub and agent, if that was asked for
+         * @description Kept in memory for 15 minutes, for calls with the extension `urn:nuncio:extension:wire:v1` that a person makes. Seen by administrators and by the person who asked for the task.
+         */
+        get: operations["showTaskWire"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tickets": {
         parameters: {
             query?: never;
@@ -1174,10 +1268,15 @@ export interface components {
             card?: Record<string, never> | null;
             /** @description Where its card is found, or the agent itself: it is fetched now. */
             card_url?: string | null;
-            delivery?: components["schemas"]["Delivery"];
+            delivery?: components["schemas"]["Delivery"] | null;
             /** @description Names it for good; made up if there is none. */
             id?: string | null;
             internal_url?: string | null;
+            /**
+             * @description What the hub is to run for it itself: `echo`, `llm`, `http` or `mcp`. Programs are started
+             *     on the word of the configuration file only.
+             */
+            kind?: string | null;
             /** Format: int32 */
             latency_hint_ms?: number | null;
             /** @description What it is called; made of its card's name if there is none. */
@@ -1185,6 +1284,8 @@ export interface components {
             /** @description The name or id of the agent above it. */
             parent?: string | null;
             role?: string | null;
+            /** @description What that kind needs to know, with the keys that it has in the configuration file. */
+            settings?: Record<string, never> | null;
             /** Format: int32 */
             trust?: number | null;
             url?: string | null;
@@ -1213,6 +1314,8 @@ export interface components {
             allowed_agents?: {
                 [key: string]: string[];
             };
+            /** @description The bindings that its card says it speaks. */
+            bindings: string[];
             /** Format: date-time */
             created: string;
             current_task?: string;
@@ -1222,6 +1325,10 @@ export interface components {
             has_held_card: boolean;
             heartbeat?: components["schemas"]["BeatView"] | null;
             id: string;
+            /** @description Whether its card carries a signature; who made it, `nuncio card verify` tells. */
+            is_signed: boolean;
+            /** @description What the hub runs for it itself, if somebody has said so over this API. */
+            kind?: string | null;
             /** Format: int32 */
             latency_hint_ms?: number | null;
             name: string;
@@ -1240,6 +1347,8 @@ export interface components {
             trust: number;
             /** Format: date-time */
             updated: string;
+            /** @description The versions of A2A that its card says it speaks. */
+            versions: string[];
             watch: components["schemas"]["Watch"];
         };
         Agreement: {
@@ -1346,6 +1455,21 @@ export interface components {
             score: number;
             why: string;
         };
+        /** @description A configuration as people see it. */
+        ConfigurationView: {
+            /** @description Whose paths are answered beside the hub's own, and whose are not. */
+            dialects: components["schemas"]["DialectSetting"][];
+            /** @description The file that was read, if there is one. */
+            file?: string | null;
+            /** @description Networks that are not public, and open to the hub all the same. */
+            networks: components["schemas"]["OpenNetwork"][];
+            /** @description Whether agents may be called without TLS. */
+            plain_http: boolean;
+            /** @description Every value, in the order of the reference. */
+            settings: components["schemas"]["SettingView"][];
+            /** @description Keys that were changed since the start, and take effect with the next one. */
+            waiting: string[];
+        };
         /** @description A decision, and why. */
         Decision: {
             /** @description Any JSON value: the filled-in form, if one was asked for. */
@@ -1374,6 +1498,15 @@ export interface components {
              */
             reason: string | null;
         };
+        /** @description A program that came before the hub, and whether its paths are answered. */
+        DialectSetting: {
+            /** @description Whether it is on. */
+            is_on: boolean;
+            /** @description Its name in the file. */
+            name: string;
+            /** @description What it is about. */
+            paths: string;
+        };
         /** @description Where an agent is, and the token that opens it. */
         Discovered: {
             delivery: components["schemas"]["Delivery"];
@@ -1388,6 +1521,41 @@ export interface components {
             status: components["schemas"]["Status"];
             token?: string | null;
             url: string;
+        };
+        /** @description What came of one check. */
+        DoctorCheck: {
+            cause?: string | null;
+            /** @description Its stable name, such as `card.found`. */
+            code: string;
+            fix?: string | null;
+            group: string;
+            /** @description The interface that it is about. */
+            interface?: string | null;
+            message: string;
+            /** @description `pass`, `warning`, `failure` or `skipped`. */
+            outcome: string;
+        };
+        /** @description What was found about an agent. */
+        DoctorReport: {
+            /** @description What the agent calls itself. */
+            agent?: string | null;
+            checks: components["schemas"]["DoctorCheck"][];
+            /** @description Whether anything answered. */
+            reachable: boolean;
+            summary: components["schemas"]["DoctorSummary"];
+            /** @description What was examined. */
+            url: string;
+        };
+        /** @description How many checks ended how. */
+        DoctorSummary: {
+            /** Format: int32 */
+            failure: number;
+            /** Format: int32 */
+            pass: number;
+            /** Format: int32 */
+            skipped: number;
+            /** Format: int32 */
+            warning: number;
         };
         /** @description What is to be looked at. */
         Draft: {
@@ -1447,6 +1615,14 @@ export interface components {
             /** Format: date-time */
             timestamp: string;
             workspace_id: string;
+        };
+        /** @description How an agent is to be examined. */
+        Examination: {
+            /**
+             * @description Whether no message is sent and nothing changed.
+             * @default false
+             */
+            read_only: boolean;
         };
         Explained: {
             allowed: boolean;
@@ -1601,7 +1777,7 @@ export interface components {
             kind: string;
             /**
              * Format: date-time
-             * @description When it was last shown to this hub since that was started.
+             * @description When it was last shown to a hub on this database.
              */
             last_used?: string | null;
             name: string;
@@ -1637,6 +1813,22 @@ export interface components {
         /** @description A link that lets a browser in, once. */
         LoginLink: {
             url: string;
+        };
+        /** @description A card to look at. */
+        Look: {
+            /** @description The card, as a JSON value. */
+            card?: Record<string, never> | null;
+            /** @description Where it is found, or the agent itself: it is fetched now. */
+            card_url?: string | null;
+        };
+        /** @description A card that was looked at. */
+        Looked: {
+            /** @description The card as it was sent. */
+            card: Record<string, never>;
+            /** @description What its agent would be called here; absent if its name makes none. */
+            name?: string | null;
+            /** @description What is wrong with it, in the order of its members. */
+            problems: components["schemas"]["ProblemView"][];
         };
         /** @description A token for newcomers. */
         NewEnrolment: {
@@ -1734,6 +1926,13 @@ export interface components {
             name: string;
             why: string;
         };
+        /** @description A network that is not public, and that the hub may call into. */
+        OpenNetwork: {
+            /** @description The range of addresses. */
+            range: string;
+            /** @description Why it is open. */
+            why: string;
+        };
         /**
          * @description Who brought an agent in. Addresses that an administrator gave are trusted further.
          * @enum {string}
@@ -1764,6 +1963,19 @@ export interface components {
             title: string;
             type: string;
         };
+        /** @description Something wrong with a card. */
+        ProblemView: {
+            /** @description The stable name of the rule that is broken, `no-interface`. */
+            code: string;
+            /** @description Where, `skills[0].tags`; empty for the card as a whole. */
+            field: string;
+            /** @description How to mend it. */
+            fix: string;
+            /** @description `error` or `warning`. */
+            severity: string;
+            /** @description What is wrong there. */
+            what: string;
+        };
         /** @description What is sent about a task. */
         PushView: {
             /** @description Events that a webhook would not take, the newest first. */
@@ -1786,6 +1998,13 @@ export interface components {
             /** @description What it says. */
             text: string;
         };
+        /** @description Whom an agent may call, and who may call it. */
+        Reach: {
+            callers: components["schemas"]["Related"][];
+            /** @description Whether there are more on a side than are listed. */
+            is_cut: boolean;
+            may_call: components["schemas"]["Related"][];
+        };
         /** @description An agent that comes by itself. */
         Register: {
             card: Record<string, never>;
@@ -1803,6 +2022,15 @@ export interface components {
             heartbeat_seconds: number;
             /** @description The agent's token, the first time and never again. */
             token?: string | null;
+        };
+        /** @description An agent at the other end of a call, and why the call is allowed. */
+        Related: {
+            code: string;
+            id: string;
+            name: string;
+            /** @description The decision in a sentence. */
+            reason: string;
+            rule?: string | null;
         };
         Removed: {
             removed: number;
@@ -1965,6 +2193,36 @@ export interface components {
             /** @description Such as `Europe/Berlin`; `UTC` without. */
             timezone?: string;
         };
+        /** @description Where a value comes from. */
+        SettingSource: {
+            /** @description What sort of place it is. */
+            kind: components["schemas"]["SettingSourceKind"];
+            /**
+             * Format: int64
+             * @description The line of the file, from 1.
+             */
+            line?: number | null;
+            /** @description The file, the variable or the flag; absent for defaults. */
+            name?: string | null;
+            /** @description Variables that the line of the file names. */
+            variables?: string[];
+        };
+        /**
+         * @description What sort of place a value comes from. A later one wins.
+         * @enum {string}
+         */
+        SettingSourceKind: "default" | "file" | "environment" | "flag";
+        /** @description One value. */
+        SettingView: {
+            /** @description Whether the value is one that is not shown. */
+            is_secret: boolean;
+            /** @description Where it stands in the file, such as `limits.drain` or `agents[0].url`. */
+            key: string;
+            /** @description Where it comes from. */
+            source: components["schemas"]["SettingSource"];
+            /** @description The value as one would write it, absent if nothing is set. Secrets are `(secret)`. */
+            value?: string | null;
+        };
         /** @description A skill, in short. */
         SkillView: {
             description?: string;
@@ -2036,6 +2294,11 @@ export interface components {
         TaskView: components["schemas"]["Between"] & {
             /** @description What was asked, in a line. */
             asked: string;
+            /**
+             * Format: date-time
+             * @description When it began, as far back as its log reaches.
+             */
+            began?: string | null;
             context_id: string;
             /**
              * Format: int64
@@ -2158,6 +2421,10 @@ export interface components {
         };
         /** @description Who the hub takes the caller for. */
         WhoAmI: {
+            /** @description The agent that an enrolment token is for, if it is for one. */
+            enrols?: string | null;
+            /** @description Who signs pair tokens: their `iss`. The keys are below it, at `/.well-known/jwks.json`. */
+            issuer: string;
             name?: string | null;
             organisation: string;
             role: string;
@@ -2199,6 +2466,70 @@ export interface components {
             /** @description The versions that are kept, the oldest first. */
             versions: components["schemas"]["VersionView"][];
             warnings: components["schemas"]["FlawView"][];
+        };
+        /** @description A header. */
+        WireHeader: {
+            name: string;
+            /** @description Its value; `null` if that may be a secret. */
+            value?: string | null;
+        };
+        /** @description Something that went over the wire. */
+        WireItem: {
+            /** Format: date-time */
+            at: string;
+            /** @description The body; what is too long is cut. Messages of gRPC are written out. */
+            body?: string | null;
+            /** @description How long the body is, in bytes. */
+            bytes?: number | null;
+            /** @description Which request it belongs to: the first is 1. */
+            exchange: number;
+            /** @description What the agent speaks, such as `a2a-0.3-http`. */
+            form: string;
+            headers?: components["schemas"]["WireHeader"][];
+            /** @description The `id:` of a frame. */
+            id?: string | null;
+            /** @description Whether there is more of the body than is shown. */
+            is_cut: boolean;
+            /**
+             * @description `request`, `answer`, `event` (a frame of a stream, or a message of gRPC), `ended` (the
+             *     agent has said all), `failed`, or `left`: the hub has hung up.
+             */
+            kind: string;
+            method?: string | null;
+            path?: string | null;
+            /**
+             * Format: int64
+             * @description Its place in the record.
+             */
+            seq: number;
+            /** Format: int32 */
+            status?: number | null;
+            /** @description What went wrong. */
+            why?: string | null;
+        };
+        /** @description The wire between the hub and an agent. */
+        WireView: {
+            /** @description Whether it was kept. */
+            is_recorded: boolean;
+            /** @description What went by, in that order. Credentials are never among it. */
+            items: components["schemas"]["WireItem"][];
+            /**
+             * Format: int64
+             * @description What to ask with as `after` for what comes behind.
+             */
+            last: number;
+            /**
+             * Format: int64
+             * @description How much there was no room for.
+             */
+            left_out: number;
+            /** @description Why there is nothing to see, for people. */
+            note?: string | null;
+            /**
+             * @description How the agent is reached: `called`, `fetches` its work, `in_process`, or `workflow`. Only
+             *     one that is called has a wire.
+             */
+            reach: string;
         };
         /** @description Something to be done, or to be ended. */
         Work: {
@@ -2792,6 +3123,50 @@ export interface operations {
             503: components["responses"]["Refused503"];
         };
     };
+    examineAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name or id of an agent */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Examination"] | null;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DoctorReport"];
+                };
+            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            409: components["responses"]["Refused409"];
+            410: components["responses"]["Refused410"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            429: components["responses"]["Refused429"];
+            503: components["responses"]["Refused503"];
+            /** @description It took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     heartbeat: {
         parameters: {
             query?: never;
@@ -2918,6 +3293,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentPage"];
+                };
+            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            409: components["responses"]["Refused409"];
+            410: components["responses"]["Refused410"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            429: components["responses"]["Refused429"];
+            503: components["responses"]["Refused503"];
+        };
+    };
+    showReach: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name or id of an agent */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reach"];
                 };
             };
             400: components["responses"]["Refused400"];
@@ -3085,6 +3493,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TrailPage"];
+                };
+            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            409: components["responses"]["Refused409"];
+            410: components["responses"]["Refused410"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            429: components["responses"]["Refused429"];
+            503: components["responses"]["Refused503"];
+        };
+    };
+    checkCard: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Look"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Looked"];
+                };
+            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            409: components["responses"]["Refused409"];
+            410: components["responses"]["Refused410"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            429: components["responses"]["Refused429"];
+            503: components["responses"]["Refused503"];
+        };
+    };
+    showConfiguration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigurationView"];
                 };
             };
             400: components["responses"]["Refused400"];
@@ -4122,7 +4594,10 @@ export interface operations {
     };
     cancelTask: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description What becomes of the calls made because of it: `cancel`, or `keep` to end it alone. */
+                below?: "cancel" | "keep";
+            };
             header?: never;
             path: {
                 /** @description The id of a task */
@@ -4323,6 +4798,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Tree"];
+                };
+            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            409: components["responses"]["Refused409"];
+            410: components["responses"]["Refused410"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            429: components["responses"]["Refused429"];
+            503: components["responses"]["Refused503"];
+        };
+    };
+    showTaskWire: {
+        parameters: {
+            query?: {
+                /** @description Only what is behind this place; all without. */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id of a task */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WireView"];
                 };
             };
             400: components["responses"]["Refused400"];

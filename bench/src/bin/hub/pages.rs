@@ -9,12 +9,13 @@ use hyper_util::rt::TokioIo;
 use nuncio_auth::{Gatekeeper, pair::Minter};
 use nuncio_bench::figures::{say, spread};
 use nuncio_hub::{
-    Hub,
+    Directory, Hub,
     directory::Actor,
     hub::{Parts, Settings},
     serve,
 };
 use nuncio_net::{Guard, Policy, listen::Listener};
+use nuncio_protocol::ids::Organisation;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -31,7 +32,7 @@ const LEAST: f64 = 0.1;
 
 /// Searches by skill among ten thousand agents.
 pub(crate) async fn measure(town: &Town) {
-    let (address, key) = hub(town).await;
+    let (address, key) = hub(&town.directory, &town.organisation).await;
     for (what, query) in [
         ("a page of 50 agents with a skill", "skill=skill-7&limit=50"),
         ("a page of 50 agents", "limit=50&after=agent-h"),
@@ -53,21 +54,25 @@ pub(crate) async fn measure(town: &Town) {
     }
 }
 
-async fn hub(town: &Town) -> (SocketAddr, String) {
+/// Starts a hub, and returns where it is and the key of an administrator.
+pub(crate) async fn hub(
+    directory: &Directory,
+    organisation: &Organisation,
+) -> (SocketAddr, String) {
     let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await.expect("a port");
     let address = listener.local_addr();
-    let gatekeeper = Gatekeeper::builder().api_keys(town.directory.clone());
+    let gatekeeper = Gatekeeper::builder().api_keys(directory.clone());
     let gatekeeper = gatekeeper.build().expect("there are keys");
     let url = format!("http://{address}");
     let minter = Minter::generate(&url).expect("a key");
-    let mut settings = Settings::new(town.organisation.clone(), url);
+    let mut settings = Settings::new(organisation.clone(), url);
     settings.limits.requests = 1_000_000_000;
     let guard = Guard::new(Policy::default());
-    let parts = Parts::new(town.directory.clone(), gatekeeper, guard, minter, settings);
+    let parts = Parts::new(directory.clone(), gatekeeper, guard, minter, settings);
     tokio::spawn(serve(Hub::new(parts), listener));
     let scopes = ["admin".to_owned()];
     let actor = Actor::hub();
-    let key = town.directory.new_key(&town.organisation, "bench", &scopes, None, &actor);
+    let key = directory.new_key(organisation, "bench", &scopes, None, &actor);
     (address, key.await.expect("it is made").key.to_string())
 }
 

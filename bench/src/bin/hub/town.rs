@@ -54,7 +54,7 @@ impl Town {
 }
 
 /// Spells a number in letters that look like no other.
-fn letters(number: usize) -> String {
+pub(crate) fn letters(number: usize) -> String {
     const LETTERS: &[u8] = b"aefghjkpqt";
     let digits = number.to_string();
     digits.bytes().map(|digit| char::from(LETTERS[usize::from(digit - b'0')])).collect()

@@ -48,7 +48,7 @@ pub(super) async fn serve(
     let minter = Minter::generate(settings.public_url.clone())?;
     let mut parts = Parts::new(directory, gatekeeper, Guard::new(local()), minter, settings);
     let mut settings = gateway::Settings::new(organisation.clone());
-    settings.in_flight = 100_000;
+    settings.limits.in_flight = 100_000;
     let gateway = Gateway::start(parts.ground(), settings, open(store)?, |engine| {
         let mut settings = nuncio_tasks::engine::Settings::default();
         settings.unfinished_tasks = 1_000_000;

@@ -26,6 +26,9 @@ pub struct Place<'a> {
     pub organisation: &'a Organisation,
     /// The agent above it.
     pub parent: Option<&'a AgentId>,
+    /// All agents above it, its parent first, if the directory has them at hand and the tree
+    /// above is sound. Without, they are looked up one by one.
+    pub above: Option<&'a [AgentId]>,
     /// Its skills that not every agent may use.
     pub limits: &'a [SkillLimit],
 }
@@ -132,6 +135,13 @@ impl<'a> Line<'a> {
     ) -> Option<Self> {
         let mut line = Self { agents: [None; MAX_DEPTH], depth: 1 };
         line.agents[0] = Some(agent);
+        if let Some(above) = place.above {
+            for agent in above {
+                *line.agents.get_mut(line.depth)? = Some(agent);
+                line.depth += 1;
+            }
+            return Some(line);
+        }
         let mut next = place.parent;
         // A loop is longer than any line may be.
         while let Some(parent) = next {

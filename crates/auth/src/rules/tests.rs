@@ -28,7 +28,7 @@ impl Places for Directory {
     fn place(&self, agent: &AgentId) -> Option<Place<'_>> {
         let entry = self.agents.get(agent)?;
         let Entry { organisation, parent, limits } = entry;
-        Some(Place { organisation, parent: parent.as_ref(), limits })
+        Some(Place { organisation, parent: parent.as_ref(), above: None, limits })
     }
 }
 

@@ -1,10 +1,13 @@
 //! Answers that are no streams, and those that are none of A2A.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use bytes::Bytes;
 use http::{
-    HeaderMap, StatusCode, Uri,
+    HeaderMap, HeaderValue, StatusCode, Uri,
     header::{CONTENT_TYPE, DATE, LOCATION, RETRY_AFTER},
 };
 use nuncio_net::{Error as NetError, Response};
@@ -13,13 +16,16 @@ use nuncio_protocol::{
     json,
 };
 
-use crate::error::{Error, snippet};
+use crate::{
+    error::{Error, snippet},
+    watch::{Head, Watched},
+};
 
 /// A whole answer.
 #[derive(Debug)]
 pub(super) struct Document {
     pub(super) status: StatusCode,
-    content_type: String,
+    content_type: Option<HeaderValue>,
     retry_after: Option<Duration>,
     pub(super) body: Bytes,
 }
@@ -35,19 +41,27 @@ pub(super) enum ContentType {
 
 impl Document {
     /// Reads an answer that has no more bytes than the limit.
-    pub(super) async fn read(response: Response, limit: usize) -> Result<Self, Error> {
+    pub(super) async fn read(
+        response: Response,
+        limit: usize,
+        watched: Option<&Arc<Watched>>,
+    ) -> Result<Self, Error> {
+        let watched = watched.map(|watched| (watched, Head::of(&response)));
         let status = response.status();
-        let (kind, text) = content_type(response.headers());
-        let retry_after = retry_after(response.headers(), SystemTime::now());
-        let content_type = text;
-        if kind == ContentType::Events && status.is_success() {
+        let content_type = response.headers().get(CONTENT_TYPE).cloned();
+        let retry_after = retry_after(response.headers());
+        if kind(content_type.as_ref()) == ContentType::Events && status.is_success() {
             let cause = "a stream, where one answer was asked for".to_owned();
+            let content_type = shown(content_type.as_ref());
             return Err(Error::NotA2a { status, content_type, cause, snippet: String::new() });
         }
         let body = response.collect(limit).await.map_err(|source| match source {
             NetError::Http { .. } | NetError::Timeout { .. } => Error::BrokenOff { status, source },
             source => source.into(),
         })?;
+        if let Some((watched, head)) = watched {
+            watched.answer(&head, Some(&body));
+        }
         Ok(Self { status, content_type, retry_after, body })
     }
 
@@ -72,7 +86,7 @@ impl Document {
     pub(super) fn not_a2a(&self, cause: &str) -> Error {
         Error::NotA2a {
             status: self.status,
-            content_type: self.content_type.clone(),
+            content_type: shown(self.content_type.as_ref()),
             cause: cause.to_owned(),
             snippet: snippet(&self.body),
         }
@@ -89,6 +103,7 @@ impl Document {
                 ErrorKind::Unauthenticated
                     | ErrorKind::PermissionDenied
                     | ErrorKind::RateLimited
+                    | ErrorKind::BudgetExceeded
                     | ErrorKind::TooLarge
                     | ErrorKind::Unavailable
                     | ErrorKind::Timeout
@@ -138,24 +153,33 @@ pub(super) fn check_redirect(response: &Response) -> Result<(), Error> {
 
 /// Returns what an answer says to be, for us and for people.
 pub(super) fn content_type(headers: &HeaderMap) -> (ContentType, String) {
-    let Some(value) = headers.get(CONTENT_TYPE) else {
-        return (ContentType::Missing, String::new());
-    };
-    let text = snippet(value.as_bytes());
-    let essence = text.split(';').next().unwrap_or_default().trim();
-    let kind = if essence.eq_ignore_ascii_case("text/event-stream") {
+    let value = headers.get(CONTENT_TYPE);
+    (kind(value), shown(value))
+}
+
+fn kind(value: Option<&HeaderValue>) -> ContentType {
+    let text = value.map_or(&[][..], HeaderValue::as_bytes);
+    let essence = text.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    if essence.eq_ignore_ascii_case(b"text/event-stream") {
         ContentType::Events
     } else if essence.is_empty() {
         ContentType::Missing
     } else {
         ContentType::Other
-    };
-    (kind, text)
+    }
+}
+
+fn shown(value: Option<&HeaderValue>) -> String {
+    value.map(|value| snippet(value.as_bytes())).unwrap_or_default()
 }
 
 /// Reads when the peer wants to be asked again: a number of seconds, or a date (RFC 9110
 /// §10.2.3). Clocks differ, so a date is held against the peer's own `Date` where it has one.
-pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    retry_after_at(headers, SystemTime::now)
+}
+
+fn retry_after_at(headers: &HeaderMap, now: impl FnOnce() -> SystemTime) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
         return Some(Duration::from_secs(seconds));
@@ -163,7 +187,7 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     let moment = httpdate::parse_http_date(text).ok()?;
     let said =
         headers.get(DATE).and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok());
-    Some(moment.duration_since(said.unwrap_or(now)).unwrap_or_default())
+    Some(moment.duration_since(said.unwrap_or_else(now)).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -181,7 +205,7 @@ mod tests {
         }
         // 06 Nov 1994 08:49:37
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-        assert_eq!(super::retry_after(&headers, now), expected.map(Duration::from_secs));
+        assert_eq!(retry_after_at(&headers, || now), expected.map(Duration::from_secs));
     }
 
     #[test]

@@ -23,7 +23,10 @@ use super::{
     headers::{EXTENSIONS, LEGACY_EXTENSIONS, RESUME},
     jsonrpc, rest,
 };
-use crate::error::Error;
+use crate::{
+    error::Error,
+    watch::{Head, Watched},
+};
 
 /// An event as it came.
 #[derive(Debug)]
@@ -42,6 +45,7 @@ pub(crate) struct Frames {
     count: u64,
     /// Whether the ids of its frames are numbers behind which it can be resumed.
     pub(crate) is_resumable: bool,
+    watched: Option<Arc<Watched>>,
 }
 
 #[derive(Debug)]
@@ -57,21 +61,25 @@ pub(super) async fn open(
     response: Response,
     id: u64,
     limits: Limits,
+    watched: Option<&Arc<Watched>>,
 ) -> Result<Frames, Error> {
     let (kind, _) = content_type(response.headers());
     let is_stream = matches!(kind, ContentType::Events | ContentType::Missing);
     if response.status().is_success() && is_stream {
         let is_resumable = is_resumable(response.headers());
+        if let Some(watched) = watched {
+            watched.answer(&Head::of(&response), None);
+        }
         let source = Source::Events {
             wire: Arc::clone(wire),
             id,
             body: Box::new(response.into_body()),
             decoder: Box::new(Decoder::new(limits.stream)),
         };
-        return Ok(Frames { source, count: 0, is_resumable });
+        return Ok(Frames { source, count: 0, is_resumable, watched: watched.cloned() });
     }
     // It can only be an error; an answer is not what was asked for.
-    let document = Document::read(response, limits.answer).await?;
+    let document = Document::read(response, limits.answer, watched).await?;
     let operation = nuncio_protocol::operation::Operation::GetTask;
     let answered = match &wire.form {
         Form::JsonRpc(form) => {
@@ -96,23 +104,37 @@ pub(super) fn is_resumable(headers: &HeaderMap) -> bool {
 }
 
 impl Frames {
-    pub(super) fn v1(messages: Streaming<v1::StreamResponse>) -> Self {
-        Self { source: Source::V1(Box::new(messages)), count: 0, is_resumable: false }
+    pub(super) fn v1(
+        messages: Streaming<v1::StreamResponse>,
+        watched: Option<Arc<Watched>>,
+    ) -> Self {
+        Self { source: Source::V1(Box::new(messages)), count: 0, is_resumable: false, watched }
     }
 
-    pub(super) fn v03(messages: Streaming<v03::StreamResponse>) -> Self {
-        Self { source: Source::V03(Box::new(messages)), count: 0, is_resumable: false }
+    pub(super) fn v03(
+        messages: Streaming<v03::StreamResponse>,
+        watched: Option<Arc<Watched>>,
+    ) -> Self {
+        Self { source: Source::V03(Box::new(messages)), count: 0, is_resumable: false, watched }
     }
 
     /// Returns the next event, `None` at an orderly end.
     pub(crate) async fn next(&mut self) -> Option<Result<Frame, Error>> {
         let frame = self.read().await;
         self.count += 1;
+        if let Some(watched) = &self.watched {
+            match &frame {
+                None => watched.ended(),
+                Some(Err(error)) => watched.failed(error),
+                Some(Ok(_)) => {}
+            }
+        }
         frame
     }
 
     async fn read(&mut self) -> Option<Result<Frame, Error>> {
         let number = self.number();
+        let watched = self.watched.as_ref();
         match &mut self.source {
             Source::Events { wire, id, body, decoder } => {
                 let event = match next_event(body, decoder).await {
@@ -120,14 +142,23 @@ impl Frames {
                     Ok(None) => return None,
                     Err(error) => return Some(Err(error)),
                 };
+                if let Some(watched) = watched {
+                    watched.event(event.id.as_deref(), &event.data);
+                }
                 Some(wire.read_frame(*id, event))
             }
             Source::V1(messages) => {
                 let next = messages.message().await;
+                if let (Some(watched), Ok(Some(message))) = (watched, &next) {
+                    watched.event_of(message);
+                }
                 next.transpose().map(|next| grpc::frame(next, number, false))
             }
             Source::V03(messages) => {
                 let next = messages.message().await;
+                if let (Some(watched), Ok(Some(message))) = (watched, &next) {
+                    watched.event_of(message);
+                }
                 next.transpose().map(|next| grpc::frame(next, number, true))
             }
         }

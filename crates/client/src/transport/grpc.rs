@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, Method, Uri};
 use nuncio_net::{
     Body, CheckedUrl, Client, Error as NetError, Protocol, Request as HttpRequest, Timeouts,
     client::ResponseBody,
@@ -32,7 +32,10 @@ use super::{
     answer::{Document, check_redirect},
     answered,
 };
-use crate::error::Error;
+use crate::{
+    error::Error,
+    watch::{Head, Watched},
+};
 
 /// A call to be made.
 pub(super) struct Call<'a> {
@@ -40,6 +43,7 @@ pub(super) struct Call<'a> {
     pub(super) headers: HeaderMap,
     pub(super) timeouts: Timeouts,
     pub(super) limits: Limits,
+    pub(super) watched: Option<Arc<Watched>>,
 }
 
 /// Why a call failed.
@@ -59,13 +63,14 @@ impl Call<'_> {
             url: url.clone(),
             timeouts: self.timeouts,
             limit: self.limits.answer,
+            watched: self.watched.clone(),
         };
         let limit = if request.operation().is_streaming() {
             self.limits.stream.event
         } else {
             self.limits.answer
         };
-        let asked = Asked { headers: self.headers, limit };
+        let asked = Asked { headers: self.headers, limit, watched: self.watched };
         if is_legacy {
             let client = V03Client::with_origin(channel, origin).max_decoding_message_size(limit);
             asked.call_v03(client, request.clone()).await
@@ -80,6 +85,7 @@ impl Call<'_> {
 struct Asked {
     headers: HeaderMap,
     limit: usize,
+    watched: Option<Arc<Watched>>,
 }
 
 /// Makes a unary call of a generated client.
@@ -87,8 +93,12 @@ macro_rules! unary {
     ($asked:ident, $client:ident.$method:ident($request:ident), $legacy:literal) => {{
         let message = $asked.write($request)?;
         let answer = $client.$method(message).await;
-        let answer = answer.map_err(|status| failed(&status, $asked.limit, $legacy))?;
-        answer.into_inner()
+        let answer = answer.map_err(|status| failed(&status, $asked.limit, $legacy))?.into_inner();
+        if let Some(watched) = &$asked.watched {
+            watched.event_of(&answer);
+            watched.ended();
+        }
+        answer
     }};
 }
 
@@ -99,7 +109,7 @@ macro_rules! streaming {
         let answer = $client.$method(message).await;
         let answer = answer.map_err(|status| failed(&status, $asked.limit, $legacy))?;
         // Messages have no numbers, so nobody can say behind which one to go on.
-        return Ok(Opened::Frames($frames(answer.into_inner())));
+        return Ok(Opened::Frames($frames(answer.into_inner(), $asked.watched)));
     }};
 }
 
@@ -202,10 +212,13 @@ impl Asked {
     /// Writes a request, if the version can say it.
     fn write<M, P>(&self, request: M) -> Result<tonic::Request<P>, Failure>
     where
-        P: TryFrom<M, Error: Into<Unsayable>>,
+        P: TryFrom<M, Error: Into<Unsayable>> + std::fmt::Debug,
     {
         let message =
             request.try_into().map_err(|error: P::Error| Failure::Unsayable(error.into().0))?;
+        if let Some(watched) = &self.watched {
+            watched.message(&message);
+        }
         let mut request = tonic::Request::new(message);
         *request.metadata_mut() = MetadataMap::from_headers(self.headers.clone());
         Ok(request)
@@ -289,6 +302,7 @@ struct Channel {
     url: CheckedUrl,
     timeouts: Timeouts,
     limit: usize,
+    watched: Option<Arc<Watched>>,
 }
 
 impl Service<http::Request<tonic::body::Body>> for Channel {
@@ -301,7 +315,7 @@ impl Service<http::Request<tonic::body::Body>> for Channel {
     }
 
     fn call(&mut self, request: http::Request<tonic::body::Body>) -> Self::Future {
-        let Self { client, url, timeouts, limit } = self.clone();
+        let Self { client, url, timeouts, limit, watched } = self.clone();
         Box::pin(async move {
             let (head, body) = request.into_parts();
             let url = url.below(head.uri.path())?;
@@ -309,6 +323,9 @@ impl Service<http::Request<tonic::body::Body>> for Channel {
                 .body(Body::stream(body))
                 .protocol(Protocol::Http2)
                 .timeouts(timeouts);
+            if let Some(watched) = &watched {
+                watched.request(&Method::POST, &url, &head.headers, &[]);
+            }
             *request.headers_mut() = head.headers;
             let response = client.send(request).await?;
             check_redirect(&response)?;
@@ -317,8 +334,11 @@ impl Service<http::Request<tonic::body::Body>> for Channel {
                 .get(http::header::CONTENT_TYPE)
                 .is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"));
             if !is_grpc {
-                let document = Document::read(response, limit).await?;
+                let document = Document::read(response, limit, watched.as_ref()).await?;
                 return Err(document.unreadable("no answer of gRPC"));
+            }
+            if let Some(watched) = &watched {
+                watched.answer(&Head::of(&response), None);
             }
             Ok(response.into_http())
         })

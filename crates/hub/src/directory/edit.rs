@@ -104,6 +104,9 @@ impl Directory {
         self.change(|state| {
             let mut change = Change::new(actor);
             let agent = present(state, organisation, id)?;
+            if agent.watch != Watch::Hosted {
+                self.0.options.signatures.judge(card, &agent.addresses)?;
+            }
             let mut next = Agent::clone(agent);
             let is_held = put_card(&mut change, &mut next, card, hold);
             if next != **agent {

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use nuncio_auth::rules::Settings;
 
+use crate::signatures::CardSignatures;
+
 /// How a directory behaves.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -15,6 +17,8 @@ pub struct Options {
     /// Whether a card that changes skills, security or addresses takes effect only when somebody
     /// has agreed.
     pub hold_cards: bool,
+    /// Whose signatures on cards are believed.
+    pub signatures: CardSignatures,
 }
 
 /// When agents count as gone (C-34).

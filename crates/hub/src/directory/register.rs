@@ -15,7 +15,9 @@ use super::{
     keys::{self, Enrolment},
 };
 use crate::{
-    agent::{Addresses, Agent, Card, Delivery, MAX_ROLE_BYTES, Origin, Standing, Status, Watch},
+    agent::{
+        Addresses, Agent, Card, Delivery, Hosting, MAX_ROLE_BYTES, Origin, Standing, Status, Watch,
+    },
     error::Error,
     event,
     name::AgentName,
@@ -46,6 +48,8 @@ pub struct NewAgent {
     pub watch: Watch,
     /// Skills that only some agents may use, and which.
     pub allowed_agents: BTreeMap<String, Vec<AgentId>>,
+    /// What the hub runs for it itself.
+    pub hosting: Option<Hosting>,
 }
 
 impl NewAgent {
@@ -62,6 +66,7 @@ impl NewAgent {
             standing: Standing::default(),
             watch: Watch::default(),
             allowed_agents: BTreeMap::new(),
+            hosting: None,
         }
     }
 }
@@ -111,6 +116,10 @@ impl Directory {
         actor: &Actor,
     ) -> Result<Arc<Agent>, Error> {
         let id = new.id.clone().unwrap_or_else(AgentId::generate);
+        // The cards of agents that the hub runs are its own.
+        if let Some(card) = new.card.as_ref().filter(|_| new.watch != Watch::Hosted) {
+            self.0.options.signatures.judge(card, &new.addresses)?;
+        }
         self.change(|state| {
             let mut change = Change::new(actor);
             add(state, &mut change, (&id, organisation), &new, origin)?;
@@ -132,6 +141,7 @@ impl Directory {
         actor: &Actor,
     ) -> Result<Registered, Error> {
         let id = registration.id.clone();
+        self.0.options.signatures.judge(&registration.card, &registration.addresses)?;
         let issued = self
             .change(|state| {
                 let mut change = Change::new(actor);
@@ -243,6 +253,7 @@ fn first(
         origin: Origin::Registration,
         forwarded_to: None,
         allowed_agents: BTreeMap::new(),
+        hosting: None,
         created: change.now,
         updated: change.now,
     };
@@ -290,6 +301,7 @@ pub(super) fn add(
         origin,
         forwarded_to: None,
         allowed_agents: new.allowed_agents.clone(),
+        hosting: new.hosting.clone(),
         created: change.now,
         updated: change.now,
     };

@@ -8,7 +8,7 @@ use nuncio_protocol::{
     card::AgentCard,
     error::{Error, ErrorKind, reason},
     ids::{AgentId, TaskId, Tenant},
-    json::Shared,
+    json::{Raw, Shared},
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -19,9 +19,11 @@ use nuncio_protocol::{
     service::{A2aService, Answer, CallContext, Caller, Events},
     task::{SendMessageResponse, Task},
 };
+use nuncio_server::dialects::SKILL_ID;
 use nuncio_tasks::scope::{Name, Scope, caller_name};
 
 use super::{Gateway, observe::Observed, queue::DELIVERY};
+use crate::agent::Agent;
 
 /// With which the name of a capability begins, and no agent's does.
 pub(crate) const SIGN: char = '~';
@@ -57,6 +59,12 @@ impl Routed {
             let mut ctx = ctx.clone();
             ctx.tenant = Some(name.clone());
             let mut request = request.clone();
+            let organisation = self.gateway.0.organisation(&ctx)?;
+            let agent =
+                self.gateway.0.directory.state().find(&organisation, name.as_str()).cloned();
+            if let Some(agent) = agent {
+                name_skill(&mut request, &agent, &capability);
+            }
             request.tenant = Some(name);
             match send(&self.observed, ctx, request).await {
                 // Nobody has done anything yet.
@@ -105,6 +113,18 @@ impl Routed {
 
 fn capability(ctx: &CallContext) -> Option<String> {
     Some(ctx.tenant.as_ref()?.as_str().strip_prefix(SIGN)?.to_owned())
+}
+
+/// Tells an agent which of its skills is meant, if the caller has not, and if it is not by a tag
+/// that the agent was found (C-32).
+pub(super) fn name_skill(request: &mut SendMessageRequest, agent: &Agent, capability: &str) {
+    let told = [&request.metadata, &request.message.metadata];
+    let is_named = told.into_iter().flatten().any(|told| told.get(SKILL_ID).is_some());
+    let mut skills = agent.card.iter().flat_map(|card| &card.card().skills);
+    if !is_named && skills.any(|skill| skill.id == capability) {
+        let told = request.message.metadata.take().unwrap_or_default();
+        request.message.metadata = Some(told.with(SKILL_ID, Raw::string(capability)));
+    }
 }
 
 fn nobody(capability: &str) -> Error {

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::StatusCode;
-use nuncio_client::Error as ClientError;
+use nuncio_client::{Error as ClientError, watch::Observer};
 use nuncio_net::{Clock, Error as NetError};
 use nuncio_protocol::{
     error::{Error, ErrorKind, reason},
@@ -28,6 +28,7 @@ use nuncio_tasks::{
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
+    budget::Counters,
     lines::Lines,
     note::{Note, Wishes},
     observe::status,
@@ -36,6 +37,7 @@ use super::{
     translate::{Ours, outward},
     turnstile::Turnstiles,
     way::{Happening, Opened, Way, not_a2a},
+    wire::{Record, WIRE, Wires},
 };
 use crate::{
     agent::{Agent, Delivery},
@@ -76,7 +78,9 @@ pub(crate) struct Patience {
 pub(crate) struct Forwarder {
     pub(crate) lines: Arc<Lines>,
     pub(crate) turnstiles: Arc<Turnstiles>,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) desks: Arc<Desks>,
+    pub(crate) wires: Arc<Wires>,
     pub(crate) patience: Patience,
     pub(crate) queueing: Queueing,
     pub(crate) metrics: Metrics,
@@ -98,11 +102,13 @@ impl TaskAgent for Forwarder {
         let Some(context) = context else { return Err(Failure::new("a task has a context")) };
         let note = Note::read(turn.note.as_ref());
         let queued = queue::recall(&note, &mut turn);
+        let wire = self.wires.of_turn(&turn, &caller);
         let forwarding = Forwarding {
             ours: Ours { task: turn.task.id.clone(), context },
             is_first: note.task.is_none(),
             note,
             queued,
+            wire,
             has_spoken: false,
             may_be_old: false,
             forwarder: self,
@@ -136,6 +142,8 @@ pub(super) struct Forwarding<'f> {
     pub(super) note: Note,
     /// What is kept of the call while it waits, if it may.
     pub(super) queued: Option<Queued>,
+    /// Where what goes over the wire is written down, if somebody wants to see it.
+    wire: Option<Arc<Record>>,
     /// Whether the agent has never heard of the task.
     is_first: bool,
     /// Whether our caller has been told anything.
@@ -249,7 +257,11 @@ impl Forwarding<'_> {
         if self.agent.delivery == Delivery::Pull {
             return Ok(Way::Fetched(desks.of(&self.agent.id), patience.lost));
         }
-        Ok(Way::Called(lines.line(&self.agent, &self.caller).await?))
+        let line = lines.line(&self.agent, &self.caller).await?;
+        Ok(Way::Called(match &self.wire {
+            Some(record) => line.watched_by(Arc::clone(record) as Arc<dyn Observer>),
+            None => line,
+        }))
     }
 
     /// Hands the message to the agent, and what comes of it to our log.
@@ -676,7 +688,8 @@ impl Forwarding<'_> {
         let asked = &self.turn.asked;
         let message = &self.turn.message.message_id;
         // What is meant for us is no wish to the agent.
-        let extensions = asked.extensions.iter().filter(|uri| *uri != QUEUE).cloned().collect();
+        let ours = |uri: &str| [QUEUE, WIRE].contains(&uri);
+        let extensions = asked.extensions.iter().filter(|uri| !ours(uri)).cloned().collect();
         CallContext {
             priority: asked.priority,
             trace: asked.trace.clone(),

@@ -12,7 +12,7 @@ use nuncio_auth::{
     rules::{Asker, Question},
 };
 use nuncio_client::{
-    Agent as Line, Client, Credentials, Error as ClientError, Find, Options, Proof,
+    Agent as Line, Client, Clocks, Credentials, Error as ClientError, Find, Options, Proof,
     discover::{Ask, Found, Source},
     negotiate::Terms,
 };
@@ -32,7 +32,7 @@ use nuncio_server::dialects::SKILL_ID;
 use super::{forward::RESUME, turnstile::Reported};
 use crate::{
     Directory,
-    agent::{Agent, OPPORTUNITY_BINDING, Origin},
+    agent::{Agent, OPPORTUNITY_BINDING, Origin, Status, Watch},
 };
 
 /// For how long a pair token is used again. It counts for 300 seconds.
@@ -54,7 +54,7 @@ pub(crate) struct Lines {
     client: Client,
     guard: Guard,
     minter: Arc<Minter>,
-    options: Options,
+    options: Mutex<Options>,
     known: Mutex<HashMap<AgentId, Known>>,
     tokens: Mutex<HashMap<(Arc<str>, AgentId), Token>>,
     /// What proves to an agent that it is the hub who calls, by the agent.
@@ -84,12 +84,31 @@ impl Lines {
         options: Options,
     ) -> Self {
         let (known, tokens, credentials) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let options = Mutex::new(options);
         Self { directory, client, guard, minter, options, known, tokens, credentials }
+    }
+
+    /// Gives agents so long from now on.
+    pub(crate) fn set_clocks(&self, clocks: Clocks) {
+        let mut options = self.options.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::replace(&mut options.clocks, clocks) != clocks {
+            // Lines that are open know the old ones.
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+
+    fn options(&self) -> Options {
+        self.options.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the agent of the directory, if it is there.
     pub(crate) fn agent(&self, organisation: &Organisation, id: &AgentId) -> Option<Arc<Agent>> {
         self.directory.state().present(organisation, id).cloned()
+    }
+
+    /// Tells whether an agent is in the directory.
+    pub(crate) fn is_known(&self, id: &AgentId) -> bool {
+        self.directory.state().agent(id).is_some_and(|agent| agent.status != Status::Removed)
     }
 
     /// Tells whether an agent is a workflow.
@@ -183,16 +202,21 @@ impl Lines {
         let registered = addresses.internal.as_ref().or(addresses.public.as_ref());
         let base = registered.or(addresses.card.as_ref()).ok_or_else(|| no_address(agent))?;
         let base = self.guard.check_url(base, errand).map_err(ClientError::Refused)?;
+        let signatures = &self.directory.options().signatures;
         let Some(card) = &agent.card else {
+            if signatures.is_required() {
+                return Err(untrusted(agent, "its card is not known yet"));
+            }
             let source = Source::parse(base.as_str())
                 .map_err(|error| Error::new(ErrorKind::Unavailable, error.to_string()))?;
             let find = Find::new(Ask::new(source, Trust::Administrator));
-            return Ok(self.client.agent(find.options(self.options.clone())).await?);
+            return Ok(self.client.agent(find.options(self.options())).await?);
         };
+        signatures.judge(card, addresses).map_err(|error| untrusted(agent, &error.to_string()))?;
         let mut found =
             Found::given(card.card().clone(), card.form(), card.text().into(), base.clone());
         let terms = terms(&mut found);
-        let mut options = self.options.clone();
+        let mut options = self.options();
         if knows_keys(&found.card) {
             // Whatever became of the first, the second does no harm.
             options.retries.keys_are_honoured = true;
@@ -213,7 +237,7 @@ impl Lines {
 
     /// Returns what proves to the agent who calls: what its administrator has given the hub, or
     /// a pair token if the agent knows the hub.
-    fn credentials(
+    pub(super) fn credentials(
         &self,
         agent: &Agent,
         caller: &Caller,
@@ -223,8 +247,9 @@ impl Lines {
             return Ok(Some(Arc::clone(credentials)));
         }
         drop(given);
-        // To strangers, the names of our callers are nobody's business.
-        if agent.origin != Origin::Registration {
+        // To strangers, the names of our callers are nobody's business. Whoever sends heartbeats
+        // is none: it has a token of the hub, also if an administrator made a place for it first.
+        if agent.origin != Origin::Registration && agent.watch != Watch::Heartbeat {
             return Ok(None);
         }
         let name: Arc<str> = match caller {
@@ -334,6 +359,11 @@ fn at_registered(mut found: Found, base: &CheckedUrl) -> Found {
 fn no_address(agent: &Agent) -> Error {
     let text = format!("agent `{}` has no address; register it with one", agent.name);
     Error::new(ErrorKind::Unavailable, text).with_reason(NO_ADDRESS)
+}
+
+fn untrusted(agent: &Agent, why: &str) -> Error {
+    let text = format!("agent `{}` is not called: {why}", agent.name);
+    Error::new(ErrorKind::Unavailable, text).with_reason("CARD_NOT_TRUSTED")
 }
 
 fn unproven() -> Error {

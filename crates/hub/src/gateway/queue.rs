@@ -196,7 +196,10 @@ impl Forwarding<'_> {
         let forwarder = self.forwarder;
         let waited = self.queued.as_ref().map_or(Duration::ZERO, Queued::waited);
         let priority = self.turn.asked.priority;
-        let line = match forwarder.turnstiles.line_up(&self.agent.id, priority, waited) {
+        let own = forwarder.counters.tasks_for(self.agent.name.as_str());
+        let own = own.and_then(|own| usize::try_from(own).ok());
+        let agent = (&self.agent.id, own);
+        let line = match forwarder.turnstiles.line_up(agent, priority, waited) {
             Ok(line) => line,
             Err(full) => {
                 self.give_up(busy(full.to_string())).await?;

@@ -138,6 +138,7 @@ mod tests {
             status_since: now,
             origin: Origin::Administrator,
             forwarded_to: None,
+            hosting: None,
             allowed_agents: std::collections::BTreeMap::default(),
             created: now,
             updated: now,

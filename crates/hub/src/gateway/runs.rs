@@ -31,7 +31,7 @@ use nuncio_workflow::runner::{
 };
 use tokio::sync::SetOnce;
 
-use super::{Gateway, Inner, observe::Observed, trace};
+use super::{Gateway, Inner, capability::name_skill, observe::Observed, trace};
 use crate::Directory;
 
 /// What stands between the parts of the name of a node that we run ourselves.
@@ -190,10 +190,15 @@ impl Site for Runs {
             ctx.on_behalf_of = run.behalf.as_deref().map(caller_of);
             ctx.idempotency_key = Some(work.key);
             ctx.new_task = Some(work.task);
-            let request = SendMessageRequest {
+            let mut request = SendMessageRequest {
                 tenant: Some(tenant),
                 ..SendMessageRequest::new(work.message)
             };
+            if let Callee::Capability(capability) = &work.to {
+                let organisation = organisation(&run.place.tenant)?;
+                let agent = self.directory.state().find(&organisation, &name).cloned();
+                agent.inspect(|agent| name_skill(&mut request, agent, capability));
+            }
             Observed::new(gateway).send_streaming_message(ctx, request).await
         })
     }

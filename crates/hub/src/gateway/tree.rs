@@ -159,6 +159,15 @@ pub(crate) async fn cancel(
     Ok(Shared::new(task))
 }
 
+/// Ends a task, and leaves the calls alone that were made because of it. Fails if it has ended.
+pub(crate) async fn cancel_alone(tasks: &Tasks, head: Head) -> Result<Vec<Ended>, Error> {
+    if head.state.is_terminal() {
+        let text = format!("task {} has ended as {}", head.id, head.state.as_str());
+        return Err(Error::new(ErrorKind::TaskNotCancelable, text));
+    }
+    Ok(vec![cancel_one(tasks, head).await?])
+}
+
 /// Ends a task and every call that was made because of it, the calls also if the task itself
 /// has ended. Fails if there is nothing to end.
 pub(crate) async fn cancel_all(tasks: &Tasks, head: Head) -> Result<Vec<Ended>, Error> {

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use arc_swap::ArcSwap;
 use nuncio_protocol::{ids::AgentId, service::Priority};
 use tokio::{
     sync::{Notify, oneshot},
@@ -25,10 +26,19 @@ const BELIEVED: Duration = Duration::from_secs(60);
 /// How many calls agents get at once.
 #[derive(Debug)]
 pub(crate) struct Turnstiles {
-    most: usize,
-    longest_queue: usize,
-    wait: Duration,
+    width: ArcSwap<Width>,
     gates: Mutex<HashMap<AgentId, Gate>>,
+}
+
+/// How many may go through, and wait before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Width {
+    /// How many calls an agent gets at once.
+    pub(crate) most: usize,
+    /// How many more may wait.
+    pub(crate) queue: usize,
+    /// How long they wait.
+    pub(crate) wait: Duration,
 }
 
 /// Why a call is not let through.
@@ -62,6 +72,8 @@ pub(crate) struct Load {
 struct Gate {
     under_way: usize,
     waiting: Vec<Waiting>,
+    /// What we allow this agent, if that is something else than for all.
+    own: Option<usize>,
     /// What the agent can take, if that is less than we allow.
     learnt: Option<Learnt>,
     /// Tells those who wait that something was learnt.
@@ -105,27 +117,43 @@ pub(crate) struct InLine {
 }
 
 impl Turnstiles {
-    pub(crate) fn new(most: usize, longest_queue: usize, wait: Duration) -> Self {
-        Self { most: most.max(1), longest_queue, wait, gates: Mutex::default() }
+    pub(crate) fn new(most: usize, queue: usize, wait: Duration) -> Self {
+        let width = Width { most, queue, wait };
+        Self { width: ArcSwap::from_pointee(width), gates: Mutex::default() }
+    }
+
+    /// Lets through another number from now on. Those who are through stay.
+    pub(crate) fn widen(self: &Arc<Self>, width: Width) {
+        self.width.store(Arc::new(width));
+        let mut gates = self.lock();
+        for (agent, gate) in gates.iter_mut() {
+            self.call_next(gate, agent);
+        }
+    }
+
+    fn most(&self) -> usize {
+        self.width.load().most
     }
 
     /// Returns how long a call waits at most that is not kept.
-    pub(crate) const fn longest_wait(&self) -> Duration {
-        self.wait
+    pub(crate) fn longest_wait(&self) -> Duration {
+        self.width.load().wait
     }
 
-    /// Takes a place in the line, as one who has waited for so long already.
+    /// Takes a place in the line, as one who has waited for so long already. The agent gets as
+    /// many calls at once as it has of its own, if that was said.
     pub(crate) fn line_up(
         self: &Arc<Self>,
-        agent: &AgentId,
+        (agent, own): (&AgentId, Option<usize>),
         priority: Priority,
         waited: Duration,
     ) -> Result<InLine, Busy> {
         let (call, called) = oneshot::channel();
         let mut gates = self.lock();
         let gate = gates.entry(agent.clone()).or_default();
-        let is_full = gate.under_way >= gate.room(self.most);
-        if is_full && gate.waiting.len() >= self.longest_queue {
+        gate.own = own;
+        let is_full = gate.under_way >= gate.room(self.most());
+        if is_full && gate.waiting.len() >= self.width.load().queue {
             let (under_way, waiting) = (gate.under_way, gate.waiting.len());
             return Err(Busy::Full { under_way, waiting });
         }
@@ -148,7 +176,7 @@ impl Turnstiles {
         if is_full {
             let gate = gates.entry(agent.clone()).or_default();
             // Once: what an agent says for ever may be wrong, and one more is tried meanwhile.
-            if gate.room(self.most) > gate.under_way {
+            if gate.room(self.most()) > gate.under_way {
                 gate.learn(gate.under_way, BELIEVED);
             }
             return;
@@ -180,7 +208,7 @@ impl Turnstiles {
 
     /// Lets through whoever can be.
     fn call_next(self: &Arc<Self>, gate: &mut Gate, agent: &AgentId) {
-        while gate.under_way < gate.room(self.most) {
+        while gate.under_way < gate.room(self.most()) {
             let Some(next) = gate.next() else { return };
             match next.call.send(self.hand_out(agent)) {
                 Ok(()) => gate.under_way += 1,
@@ -217,7 +245,7 @@ impl Turnstiles {
             Some(learnt) if learnt.until <= now => {
                 learnt.most += 1;
                 learnt.until = now + learnt.pause;
-                if learnt.most >= self.most {
+                if learnt.most >= gate.own.unwrap_or_else(|| self.most()) {
                     gate.learnt = None;
                 }
             }
@@ -247,6 +275,7 @@ impl Turnstiles {
 
 impl Gate {
     fn room(&self, most: usize) -> usize {
+        let most = self.own.unwrap_or(most).max(1);
         self.learnt.map_or(most, |learnt| learnt.most.min(most))
     }
 
@@ -289,7 +318,8 @@ impl InLine {
             tokio::select! {
                 biased;
                 called = &mut self.called => {
-                    let busy = Busy::Waited { under_way: self.turnstiles.most };
+                    let under_way = self.turnstiles.load(&self.agent).under_way;
+                    let busy = Busy::Waited { under_way };
                     return called.map_err(|_| busy);
                 }
                 () = changed => {}
@@ -345,7 +375,7 @@ mod tests {
     }
 
     async fn wait(turnstiles: &Arc<Turnstiles>, priority: Priority) -> Result<Pass, Busy> {
-        let line = turnstiles.line_up(&agent(), priority, Duration::ZERO)?;
+        let line = turnstiles.line_up((&agent(), None), priority, Duration::ZERO)?;
         line.turn(turnstiles.longest_wait()).await
     }
 
@@ -396,7 +426,7 @@ mod tests {
 
     /// Lines up as somebody who does not wait here.
     fn in_line(turnstiles: &Arc<Turnstiles>, priority: Priority) -> InLine {
-        turnstiles.line_up(&agent(), priority, Duration::ZERO).expect("room in the line")
+        turnstiles.line_up((&agent(), None), priority, Duration::ZERO).expect("room in the line")
     }
 
     async fn is_called(line: &mut InLine) -> bool {

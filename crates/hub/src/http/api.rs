@@ -3,6 +3,8 @@
 mod agents;
 mod audit;
 mod cards;
+mod configuration;
+mod doctor;
 mod epoch;
 mod events;
 mod inbox;
@@ -33,11 +35,14 @@ pub(super) fn router() -> Router<Hub> {
         .route("/agents/{agent}/pause", post(agents::pause))
         .route("/agents/{agent}/resume", post(agents::resume))
         .route("/agents/{agent}/peers", get(agents::peers))
+        .route("/agents/{agent}/reach", get(rules::reach))
         .route("/agents/{agent}/heartbeat", post(register::heartbeat))
         .route("/agents/{agent}/discovery", get(register::discover))
         .route("/agents/{agent}/card", get(cards::show).put(cards::update))
         .route("/agents/{agent}/card/history", get(cards::history))
         .route("/agents/{agent}/card/held", get(cards::held).post(cards::decide))
+        .route("/cards/check", post(cards::check))
+        .route("/agents/{agent}/doctor", post(doctor::examine))
         .route("/agents/{agent}/tokens", get(keys::tokens).post(keys::new_token))
         .route("/agents/{agent}/tokens/{key}", delete(keys::revoke_token))
         .route("/register", post(register::register))
@@ -50,6 +55,7 @@ pub(super) fn router() -> Router<Hub> {
         .route("/rules/{id}", get(rules::show).put(rules::put).delete(rules::remove))
         .route("/policy/explain", get(rules::explain))
         .route("/route", get(route::route))
+        .route("/configuration", get(configuration::show))
         .route("/epoch", get(epoch::epoch))
         .route("/events", get(events::list))
         .route("/events/ws", get(events::socket))
@@ -64,6 +70,7 @@ pub(super) fn router() -> Router<Hub> {
         .route("/tasks/{task}/tree", get(tasks::tree))
         .route("/tasks/{task}/cancel", post(tasks::cancel))
         .route("/tasks/{task}/messages", post(tasks::say::reply))
+        .route("/tasks/{task}/wire", get(tasks::wire::show))
         .route("/tasks/{task}/push", get(tasks::push::show))
         .route("/tasks/{task}/push/{letter}/redeliver", post(tasks::push::redeliver))
         .route("/workflows", get(workflows::list))

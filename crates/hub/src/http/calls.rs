@@ -53,7 +53,7 @@ const PREFIX: usize = 2;
 #[derive(Debug)]
 pub(crate) struct Endpoints {
     pub(super) gateway: Gateway,
-    pub(super) capacity: Capacity,
+    pub(crate) capacity: Capacity,
     signer: Option<Signer>,
     /// For gRPC, which has no paths: callers name the agent as a tenant.
     shared: Option<Endpoint>,

@@ -61,7 +61,8 @@ pub(super) async fn metrics(State(hub): State<Hub>, who: Who) -> Result<Response
 
 /// Keys for pair tokens are for everybody.
 pub(super) async fn jwks(State(hub): State<Hub>) -> Response {
-    let keys = json::to_string(&hub.minter.key_set());
+    // Those of all hubs on the database: whoever knows one hub knows the tokens of each.
+    let keys = json::to_string(&hub.directory.published_keys(hub.minter.key_set()));
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/jwk-set+json")),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=60")),

@@ -50,11 +50,20 @@ pub(crate) struct AgentView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) latency_hint_ms: Option<u32>,
     pub(crate) watch: Watch,
+    /// What the hub runs for it itself, if somebody has said so over this API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kind: Option<String>,
     pub(crate) status: Status,
     #[schema(value_type = String, format = DateTime)]
     pub(crate) status_since: Timestamp,
     pub(crate) origin: Origin,
     pub(crate) skills: Vec<SkillView>,
+    /// The versions of A2A that its card says it speaks.
+    pub(crate) versions: Vec<String>,
+    /// The bindings that its card says it speaks.
+    pub(crate) bindings: Vec<String>,
+    /// Whether its card carries a signature; who made it, `nuncio card verify` tells.
+    pub(crate) is_signed: bool,
     pub(crate) active_tasks: u32,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) current_task: String,
@@ -96,6 +105,7 @@ impl AgentView {
         let parent = agent.parent.as_ref().and_then(|parent| state.agent(parent));
         let card = agent.card.as_ref().map(Card::card);
         let skills = card.iter().flat_map(|card| &card.skills);
+        let ways = || card.iter().flat_map(|card| &card.supported_interfaces);
         Self {
             id: agent.id.clone(),
             name: agent.name.clone(),
@@ -110,6 +120,7 @@ impl AgentView {
             trust: agent.standing.trust,
             latency_hint_ms: agent.standing.latency_hint_ms,
             watch: agent.watch,
+            kind: agent.hosting.as_ref().map(|hosting| hosting.kind.clone()),
             status: agent.status,
             status_since: agent.status_since,
             origin: agent.origin,
@@ -121,6 +132,9 @@ impl AgentView {
                     tags: skill.tags.clone(),
                 })
                 .collect(),
+            versions: distinct(ways().map(|way| &way.protocol_version)),
+            bindings: distinct(ways().map(|way| &way.protocol_binding)),
+            is_signed: card.is_some_and(|card| !card.signatures.is_empty()),
             active_tasks: last.as_ref().map_or(0, |last| last.beat.active_tasks),
             current_task: last
                 .as_ref()
@@ -133,6 +147,16 @@ impl AgentView {
             updated: agent.updated,
         }
     }
+}
+
+fn distinct<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for text in texts {
+        if !found.contains(text) {
+            found.push(text.clone());
+        }
+    }
+    found
 }
 
 impl AgentView {
@@ -167,7 +191,7 @@ pub(crate) struct KeyView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) revoked: Option<Timestamp>,
-    /// When it was last shown to this hub since that was started.
+    /// When it was last shown to a hub on this database.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) last_used: Option<Timestamp>,

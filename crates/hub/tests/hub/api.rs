@@ -4,11 +4,13 @@ mod access;
 mod audit;
 mod browsers;
 mod catalog;
+mod doctor;
 mod events;
 mod keeping;
 mod limits;
 mod openapi;
 mod pairs;
+mod signatures;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -47,6 +49,14 @@ impl Running {
     }
 
     async fn with(adjust: impl FnOnce(&mut Options, &mut Settings)) -> Self {
+        Self::of(adjust, |_| {}).await
+    }
+
+    /// Starts with other settings, and with parts that are put in from outside.
+    async fn of(
+        adjust: impl FnOnce(&mut Options, &mut Settings),
+        equip: impl FnOnce(&mut Parts),
+    ) -> Self {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
         let listener = Listener::bind(nowhere).await.expect("there is a free port");
         let address = listener.local_addr();
@@ -61,7 +71,9 @@ impl Running {
         let gatekeeper = keys.build().expect("there is a way in");
         let guard = Guard::new(Policy::default().dangerously_open_loopback_to_callers());
         let minter = Minter::generate(settings.public_url.clone()).expect("there is randomness");
-        let hub = Hub::new(Parts::new(directory, gatekeeper, guard, minter, settings));
+        let mut parts = Parts::new(directory, gatekeeper, guard, minter, settings);
+        equip(&mut parts);
+        let hub = Hub::new(parts);
         tokio::spawn(nuncio_hub::serve(hub.clone(), listener));
         let stranger = Http::new(address);
         let administrator = bearer(&stranger, &key.to_string());

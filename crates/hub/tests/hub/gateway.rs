@@ -1,6 +1,8 @@
 //! Calls through a hub, by callers of every form to agents of every form.
 
 mod agents;
+mod attacks;
+mod budgets;
 mod callers;
 mod capability;
 mod cards;
@@ -18,4 +20,5 @@ mod stage;
 mod strangers;
 mod streams;
 mod tree;
+mod wire;
 mod world;

@@ -56,6 +56,9 @@ pub(super) struct Connector {
     permits: Arc<Semaphore>,
 }
 
+/// A connection that is being opened.
+pub(super) type Connecting = BoxFuture<'static, Result<Stream, Error>>;
+
 pub(super) struct Options {
     pub(super) guard: Guard,
     pub(super) dialer: Arc<dyn Dialer>,
@@ -73,6 +76,11 @@ impl Connector {
     /// The permits are those of the errand, whatever the protocol.
     pub(super) fn new(options: Options, permits: Arc<Semaphore>) -> Self {
         Self { options: Arc::new(options), permits }
+    }
+
+    /// Opens a connection to where a URI leads.
+    pub(super) fn open(&self, uri: Uri) -> Connecting {
+        Box::pin(self.clone().connect(uri))
     }
 
     async fn connect(self, uri: Uri) -> Result<Stream, Error> {
@@ -105,14 +113,14 @@ impl Connector {
 impl Service<Uri> for Connector {
     type Response = Stream;
     type Error = Error;
-    type Future = BoxFuture<'static, Result<Stream, Error>>;
+    type Future = Connecting;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        Box::pin(self.clone().connect(uri))
+        self.open(uri)
     }
 }
 

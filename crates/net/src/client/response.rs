@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode, Version};
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 
-use super::clocks::Clocks;
+use super::{clocks::Clocks, plain::Lease};
 use crate::{egress::CheckedUrl, error::Error};
 
 /// An answer whose body is still to be read.
@@ -26,11 +26,22 @@ pub struct ResponseBody {
     url: CheckedUrl,
     clocks: Clocks,
     has_ended: bool,
+    /// Goes back, after the body, for others to use.
+    lease: Option<Lease>,
 }
 
 impl Response {
-    pub(super) fn new(answer: http::Response<Incoming>, url: CheckedUrl, clocks: Clocks) -> Self {
-        Self(answer.map(|body| ResponseBody { body, url, clocks, has_ended: false }))
+    pub(super) fn new(
+        answer: http::Response<Incoming>,
+        url: CheckedUrl,
+        clocks: Clocks,
+        lease: Option<Lease>,
+    ) -> Self {
+        Self(answer.map(|body| {
+            let has_ended = lease.is_some() && body.is_end_stream();
+            let lease = lease.filter(|_| !has_ended);
+            ResponseBody { body, url, clocks, has_ended, lease }
+        }))
     }
 
     /// Returns the status. Redirects are among them: nothing is followed.
@@ -91,6 +102,9 @@ impl ResponseBody {
             return Err(too_large);
         }
         // Most answers arrive in one piece, which need not be copied.
+        if self.body.is_end_stream() {
+            return Ok(first);
+        }
         let Some(second) = self.chunk().await? else { return Ok(first) };
         let mut all = BytesMut::from(first);
         let mut next = Some(second);
@@ -130,6 +144,9 @@ impl hyper::body::Body for ResponseBody {
             Poll::Pending => Some(Err(ready!(this.clocks.poll(cx)))),
         };
         this.has_ended = true;
+        if polled.is_none() {
+            this.lease = None;
+        }
         Poll::Ready(polled)
     }
 

@@ -3,7 +3,7 @@
 use std::{fmt, net::IpAddr, sync::Arc};
 
 use ::url::{Host as ParsedHost, Url};
-use http::Uri;
+use http::{HeaderValue, Uri, uri::PathAndQuery};
 
 use super::{Errand, Refused};
 
@@ -20,6 +20,10 @@ pub struct CheckedUrl(Arc<Parts>);
 struct Parts {
     url: Url,
     uri: Uri,
+    /// The same without scheme, host and port, as HTTP/1.1 names what is asked for.
+    target: Uri,
+    /// Host and port, as HTTP/1.1 has them in a header.
+    host_header: HeaderValue,
     host: Host,
     port: u16,
     errand: Errand,
@@ -104,6 +108,19 @@ impl CheckedUrl {
         &self.0.uri
     }
 
+    pub(crate) fn target(&self) -> &Uri {
+        &self.0.target
+    }
+
+    pub(crate) fn host_header(&self) -> &HeaderValue {
+        &self.0.host_header
+    }
+
+    /// Returns the host, and the port if it is not the scheme's own.
+    pub(crate) fn authority(&self) -> &str {
+        self.0.uri.authority().map_or("", |authority| authority.as_str())
+    }
+
     /// Reads a URL, and refuses what no policy allows and what other parsers read differently.
     pub(super) fn parse(text: &str, errand: Errand) -> Result<Self, Refused> {
         if text.len() > LONGEST_URL {
@@ -138,7 +155,11 @@ impl CheckedUrl {
         let port = url.port_or_known_default().filter(|port| *port != 0).ok_or(Refused::Port)?;
         let host = Host::take(&mut url)?;
         let uri = same_uri(&url)?;
-        Ok(Self(Arc::new(Parts { url, uri, host, port, errand })))
+        let target = uri.path_and_query().cloned();
+        let target = Uri::from(target.unwrap_or_else(|| PathAndQuery::from_static("/")));
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let host_header = HeaderValue::from_str(authority).map_err(|_| Refused::Host)?;
+        Ok(Self(Arc::new(Parts { url, uri, target, host_header, host, port, errand })))
     }
 }
 

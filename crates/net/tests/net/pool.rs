@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use nuncio_net::{Client, Code, Errand, Error, Guard, Policy, Purpose, Request};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
 
 use crate::support::{ADMINISTRATOR, CALLER, Recorder, Server, fetch, ok, on_loopback, refused};
 
@@ -68,4 +72,52 @@ async fn no_more_connections_are_open_than_allowed() {
     assert!(client.send(Request::get(&other)).await.is_ok());
     drop(open);
     assert!(client.send(Request::get(&url)).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_connection_that_is_given_back_serves_whoever_waits_for_one() {
+    let server = Server::start(ok("hello")).await;
+    let recorder = Recorder::leading_to(server.address);
+    let builder = Client::builder(on_loopback()).dialer(recorder.clone()).connections(1);
+    let client = builder.build().unwrap();
+    let url = server.url();
+    let calls = (0..20).map(|_| fetch(&client, &url, CALLER));
+    for answer in futures_util::future::join_all(calls).await {
+        assert_eq!(answer.unwrap(), "hello");
+    }
+    assert_eq!(server.requests().len(), 20);
+    assert_eq!(recorder.dialed(), [server.address]);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_read_gives_its_connection_back_or_closes_it() {
+    let server = Server::start(ok("hello")).await;
+    let builder = Client::builder(on_loopback()).connections(1);
+    let client = builder.connect_limit(Duration::from_secs(30)).build().unwrap();
+    let url = client.guard().check_url(&server.url(), CALLER).unwrap();
+    for _ in 0..5 {
+        drop(client.send(Request::get(&url)).await.unwrap());
+    }
+    assert_eq!(server.requests().len(), 5);
+}
+
+#[tokio::test]
+async fn a_connection_that_nobody_uses_is_closed_in_time() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let limit = Duration::from_millis(50);
+    let client = Client::builder(on_loopback()).idle_connections(8, limit).build().unwrap();
+    let served = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut read = Vec::new();
+        while !read.ends_with(b"\r\n\r\n") {
+            stream.read_buf(&mut read).await.unwrap();
+        }
+        stream.write_all(ok("hello").as_bytes()).await.unwrap();
+        // The end of the connection.
+        stream.read_buf(&mut read).await
+    });
+    assert_eq!(fetch(&client, &url, CALLER).await.unwrap(), "hello");
+    assert!(matches!(served.await.unwrap(), Ok(0)), "it is closed, and the client is still there");
+    drop(client);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ipnet::IpNet;
 
-use super::{Agent, Configuration, Telemetry};
+use super::{Agent, Configuration, Limits, Telemetry};
 
 /// What is different between two configurations, by top-level keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,7 @@ impl Changes {
             hierarchy,
             root_siblings,
             hold_cards,
+            cards,
             authentication,
             providers,
             default_model,
@@ -40,6 +41,7 @@ impl Changes {
             agents,
             rules,
             limits,
+            budgets,
             telemetry,
         } = new;
         changes.restart("listen", *listen != old.listen);
@@ -53,6 +55,7 @@ impl Changes {
         changes.live("hierarchy", *hierarchy != old.hierarchy);
         changes.live("root_siblings", *root_siblings != old.root_siblings);
         changes.restart("hold_cards", *hold_cards != old.hold_cards);
+        changes.restart("cards", *cards != old.cards);
         changes.restart("authentication", *authentication != old.authentication);
         changes.live("providers", *providers != old.providers);
         changes.live("default_model", *default_model != old.default_model);
@@ -63,7 +66,11 @@ impl Changes {
         let is_plain = |agents: &[Agent]| agents.iter().any(|agent| agent.allow_http);
         changes.restart("agents.allow_http", is_plain(agents) != is_plain(&old.agents));
         changes.live("rules", *rules != old.rules);
-        changes.restart("limits", *limits != old.limits);
+        changes.live("limits", *limits != old.limits);
+        for (key, is_other) in fixed(limits, &old.limits) {
+            changes.restart(key, is_other);
+        }
+        changes.live("budgets", *budgets != old.budgets);
         let Telemetry { level, levels, format, agents, otlp } = telemetry;
         let before = &old.telemetry;
         changes.live("telemetry.level", *level != before.level || *levels != before.levels);
@@ -85,6 +92,21 @@ impl Changes {
     fn restart(&mut self, key: &'static str, is_other: bool) {
         self.restart.extend(is_other.then_some(key));
     }
+}
+
+/// Returns the limits that are built into what is started, and whether they are different.
+fn fixed(new: &Limits, old: &Limits) -> [(&'static str, bool); 9] {
+    [
+        ("limits.request_body", new.request_body != old.request_body),
+        ("limits.connections", new.connections != old.connections),
+        ("limits.header_timeout", new.header_timeout != old.header_timeout),
+        ("limits.drain", new.drain != old.drain),
+        ("limits.connect_timeout", new.connect_timeout != old.connect_timeout),
+        ("limits.heartbeat", new.heartbeat != old.heartbeat),
+        ("limits.offline", new.offline != old.offline),
+        ("limits.sweep", new.sweep != old.sweep),
+        ("limits.probe", new.probe != old.probe),
+    ]
 }
 
 /// Returns every range of addresses that is open for some agent.
@@ -109,7 +131,9 @@ mod tests {
         check("", "", &[], &[]);
         check("", "agents: [{name: a, url: 'https://a'}]", &["agents"], &[]);
         check("", "rules: [{effect: deny, caller: '*', target: a}]", &["rules"], &[]);
-        check("", "limits: {calls_per_minute: 5}", &[], &["limits"]);
+        check("", "limits: {calls_per_minute: 5}", &["limits"], &[]);
+        check("", "limits: {probe: 5s}", &["limits"], &["limits.probe"]);
+        check("", "budgets: {agents: {a: {calls_per_day: 1}}}", &["budgets"], &[]);
         check("", "hosts: [hub.example]\nhold_cards: true", &[], &["hosts", "hold_cards"]);
         check("", "telemetry: {level: debug}", &["telemetry.level"], &[]);
         check("", "listen: 127.0.0.1:1\ndatabase: memory", &[], &["listen", "database"]);

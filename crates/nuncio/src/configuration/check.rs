@@ -10,8 +10,8 @@ use nuncio_hub::{
 use nuncio_protocol::ids::Organisation;
 
 use super::{
-    Agent, Configuration, Credential, Error, Kind, Place, Placed, Problem, Subject, check_kinds,
-    nearest::nearest,
+    Agent, CardSignatures, Configuration, Credential, Error, Kind, Place, Placed, Problem, Subject,
+    budgets, check_kinds, nearest::nearest,
 };
 
 /// Looks for what contradicts something else.
@@ -22,6 +22,7 @@ pub(super) fn check(configuration: &Configuration) -> Result<(), Error> {
         self::agent(&format!("agents[{index}]"), agent, &mut problems);
     }
     check_kinds::check(configuration, &mut problems);
+    budgets::check(configuration, &mut problems);
     parents(configuration, &mut problems);
     rules(configuration, &mut problems);
     issuers(configuration, &mut problems);
@@ -254,6 +255,14 @@ fn whole(configuration: &Configuration, problems: &mut Vec<Problem>) {
             "organisation",
             "it needs a name of at most 256 bytes".to_owned(),
             "leave it out, or name it",
+        );
+    }
+    let cards = &configuration.cards;
+    if cards.signatures == CardSignatures::Require && cards.trusted_keys.is_empty() {
+        wrong(
+            "cards.trusted_keys",
+            "cards must be signed, and nobody is trusted to sign them".to_owned(),
+            "add a file with public keys, such as `trusted_keys: [{keys: trusted.jwks}]`",
         );
     }
     let limits = &configuration.limits;

@@ -11,6 +11,7 @@ use nuncio_net::Secret;
 use super::{
     Configuration, Database, Environment, Error, Hierarchy, InvalidValue, Level, ListenAddress,
     LogFormat, Otlp, Place, Problem, SecretText, WebUrl, check, nearest::nearest, read::parse,
+    variables,
 };
 
 /// The name of the file that is taken if none is named.
@@ -81,7 +82,7 @@ impl Layers {
     /// Checks everything, with this text for the file's.
     pub(super) fn load_text(&self, text: String) -> Result<Loaded, Error> {
         let file = self.file.as_deref();
-        let in_file = |error: Error| error.in_file(file);
+        let in_file = |error: Error| error.mask(&text, &self.environment).in_file(file);
         let mut configuration = parse(&text, &self.environment).map_err(in_file)?;
         if let Some(folder) = file.and_then(Path::parent) {
             configuration.resolve(folder);
@@ -93,7 +94,8 @@ impl Layers {
         configuration.take_flags(&self.flags);
         check::check(&configuration).map_err(in_file)?;
         let doubts = check::warnings(&configuration).into_iter();
-        let mut warnings: Vec<_> = doubts.map(|doubt| doubt.in_file(file)).collect();
+        let values = variables::substituted(&text, &self.environment);
+        let mut warnings: Vec<_> = doubts.map(|doubt| doubt.mask(&values).in_file(file)).collect();
         warnings.extend(misspelt_variables(&self.environment));
         Ok(Loaded { configuration, warnings, text })
     }
@@ -115,7 +117,7 @@ pub(super) fn read_file(path: &Path) -> Result<String, Error> {
 impl Configuration {
     /// Makes relative paths start at the folder of the file that names them.
     fn resolve(&mut self, folder: &Path) {
-        let Self { tls, data_dir, mcp_servers, .. } = self;
+        let Self { tls, data_dir, mcp_servers, cards, .. } = self;
         let mut paths: Vec<&mut PathBuf> = Vec::new();
         if let Some(tls) = tls {
             paths.extend([&mut tls.certificate, &mut tls.key]);
@@ -125,6 +127,7 @@ impl Configuration {
         paths.extend(
             mcp_servers.values_mut().filter_map(|server| server.value_mut().directory.as_mut()),
         );
+        paths.extend(cards.trusted_keys.iter_mut().map(|trusted| &mut trusted.value_mut().keys));
         for path in paths {
             // An absolute path stays as it is.
             *path = folder.join(&path);
@@ -133,7 +136,7 @@ impl Configuration {
 
     fn take_environment(&mut self, environment: &Environment) -> Vec<Problem> {
         let mut problems = Vec::new();
-        for Variable { name, take } in VARIABLES {
+        for Variable { name, take, .. } in VARIABLES {
             // An empty variable counts as none, as it does in `${NAME:-default}`.
             let Some(value) = environment.get(*name).filter(|value| !value.is_empty()) else {
                 continue;
@@ -169,32 +172,34 @@ impl Configuration {
 /// A variable that overrules the file.
 pub(super) struct Variable {
     pub(super) name: &'static str,
+    /// The key that it sets.
+    pub(super) key: &'static str,
     take: fn(&mut Configuration, &str) -> Result<(), InvalidValue>,
 }
 
 /// Every variable that overrules the file.
 pub(super) const VARIABLES: &[Variable] = &[
-    variable("NUNCIO_LISTEN", |configuration, value| {
+    variable(("NUNCIO_LISTEN", "listen"), |configuration, value| {
         configuration.listen = value.parse()?;
         Ok(())
     }),
-    variable("NUNCIO_PUBLIC_URL", |configuration, value| {
+    variable(("NUNCIO_PUBLIC_URL", "public_url"), |configuration, value| {
         configuration.public_url = Some(value.parse()?);
         Ok(())
     }),
-    variable("NUNCIO_DATA_DIR", |configuration, value| {
+    variable(("NUNCIO_DATA_DIR", "data_dir"), |configuration, value| {
         configuration.data_dir = Some(value.into());
         Ok(())
     }),
-    variable("NUNCIO_DATABASE", |configuration, value| {
+    variable(("NUNCIO_DATABASE", "database"), |configuration, value| {
         configuration.database = value.parse()?;
         Ok(())
     }),
-    variable("NUNCIO_ORGANISATION", |configuration, value| {
+    variable(("NUNCIO_ORGANISATION", "organisation"), |configuration, value| {
         value.clone_into(&mut configuration.organisation);
         Ok(())
     }),
-    variable("NUNCIO_HIERARCHY", |configuration, value| {
+    variable(("NUNCIO_HIERARCHY", "hierarchy"), |configuration, value| {
         configuration.hierarchy = match value {
             "strict" => Hierarchy::Strict,
             "lineage" => Hierarchy::Lineage,
@@ -202,21 +207,21 @@ pub(super) const VARIABLES: &[Variable] = &[
         };
         Ok(())
     }),
-    variable("NUNCIO_ADMIN_KEY", |configuration, value| {
+    variable(("NUNCIO_ADMIN_KEY", "authentication.admin_key"), |configuration, value| {
         configuration.authentication.admin_key = Some(SecretText(Secret::new(value)));
         Ok(())
     }),
-    variable("NUNCIO_OPEN", |configuration, value| {
+    variable(("NUNCIO_OPEN", "authentication.open"), |configuration, value| {
         configuration.authentication.open = switch(value)?;
         Ok(())
     }),
-    variable("NUNCIO_LOG_LEVEL", |configuration, value| {
+    variable(("NUNCIO_LOG_LEVEL", "telemetry.level"), |configuration, value| {
         let known = Level::ALL.into_iter().find(|level| level.as_str() == value);
         configuration.telemetry.level =
             known.ok_or(InvalidValue("off, error, warn, info, debug or trace"))?;
         Ok(())
     }),
-    variable("NUNCIO_LOG_FORMAT", |configuration, value| {
+    variable(("NUNCIO_LOG_FORMAT", "telemetry.format"), |configuration, value| {
         configuration.telemetry.format = match value {
             "auto" => LogFormat::Auto,
             "text" => LogFormat::Text,
@@ -225,7 +230,7 @@ pub(super) const VARIABLES: &[Variable] = &[
         };
         Ok(())
     }),
-    variable("NUNCIO_OTLP_ENDPOINT", |configuration, value| {
+    variable(("NUNCIO_OTLP_ENDPOINT", "telemetry.otlp.endpoint"), |configuration, value| {
         let endpoint: WebUrl = value.parse()?;
         match &mut configuration.telemetry.otlp {
             Some(otlp) => otlp.endpoint = endpoint,
@@ -236,10 +241,10 @@ pub(super) const VARIABLES: &[Variable] = &[
 ];
 
 const fn variable(
-    name: &'static str,
+    (name, key): (&'static str, &'static str),
     take: fn(&mut Configuration, &str) -> Result<(), InvalidValue>,
 ) -> Variable {
-    Variable { name, take }
+    Variable { name, key, take }
 }
 
 fn switch(value: &str) -> Result<bool, InvalidValue> {

@@ -45,6 +45,19 @@ impl Error {
     }
 }
 
+/// Returns a text with something else in place of a word, however that is written.
+fn without(text: &str, word: &str, other: &str) -> String {
+    let (lower, word) = (text.to_ascii_lowercase(), word.to_ascii_lowercase());
+    let mut masked = String::with_capacity(text.len());
+    let mut from = 0;
+    for (at, found) in lower.match_indices(&word) {
+        masked.push_str(&text[from..at]);
+        masked.push_str(other);
+        from = at + found.len();
+    }
+    masked + &text[from..]
+}
+
 fn lines(problems: &[Problem]) -> String {
     let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
     lines.join("\n")
@@ -87,6 +100,16 @@ impl Problem {
     #[must_use]
     pub(super) fn fix(mut self, fix: impl fmt::Display) -> Self {
         self.fix = Some(fix.to_string());
+        self
+    }
+
+    /// Puts the names of variables in place of their values, which may be secrets.
+    pub(super) fn mask(mut self, values: &[(String, String)]) -> Self {
+        for text in [&mut self.key, &mut self.what].into_iter().chain(&mut self.fix) {
+            for (name, value) in values {
+                *text = without(text, value, name);
+            }
+        }
         self
     }
 

@@ -14,8 +14,9 @@ pub type Environment = BTreeMap<String, String>;
 ///
 /// Says all that is wrong if that is how its parts fit together; otherwise the first thing.
 pub fn read(text: &str, environment: &Environment) -> Result<Configuration, Error> {
-    let configuration = parse(text, environment)?;
-    check::check(&configuration)?;
+    let masked = |error: Error| error.mask(text, environment);
+    let configuration = parse(text, environment).map_err(masked)?;
+    check::check(&configuration).map_err(masked)?;
     Ok(configuration)
 }
 
@@ -49,6 +50,18 @@ pub(super) fn parse(text: &str, environment: &Environment) -> Result<Configurati
 }
 
 impl Error {
+    /// Puts the names of variables in place of their values, which may be secrets.
+    pub(super) fn mask(self, text: &str, environment: &Environment) -> Self {
+        match self {
+            Self::Invalid { problems } => {
+                let values = variables::substituted(text, environment);
+                let problems = problems.into_iter().map(|problem| problem.mask(&values));
+                Self::Invalid { problems: problems.collect() }
+            }
+            other => other,
+        }
+    }
+
     /// Says in which file it is.
     pub(super) fn in_file(self, path: Option<&Path>) -> Self {
         match self {
@@ -66,8 +79,13 @@ fn path(path: &serde_path_to_error::Path) -> String {
     let text = path.to_string();
     let mut steps: Vec<&str> = text.split('.').collect();
     // Nothing but these maps keeps the places of whole objects.
-    if matches!(steps.as_slice(), ["providers" | "mcp_servers", _, "value", ..]) {
-        steps.remove(2);
+    let place = match steps.as_slice() {
+        ["providers" | "mcp_servers", _, "value", ..] | ["cards", _, "value", ..] => Some(2),
+        ["budgets", _, _, "value", ..] => Some(3),
+        _ => None,
+    };
+    if let Some(place) = place {
+        steps.remove(place);
     }
     steps.join(".")
 }

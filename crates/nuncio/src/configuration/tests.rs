@@ -329,7 +329,7 @@ telemetry: {otlp: {endpoint: 'https://o', headers: {x: hunter2}}}
         let error = read(wrong, &environment()).unwrap_err().to_string();
         assert!(!error.contains("hunter2"), "{error}");
     }
-    let environment = [("S".to_owned(), "hunter2".to_owned())].into();
+    let environment = [("S".to_owned(), "Hunter2".to_owned())].into();
     for wrong in [
         "listen: ${S}",
         "limits:\n  drain: ${S}",
@@ -339,10 +339,18 @@ telemetry: {otlp: {endpoint: 'https://o', headers: {x: hunter2}}}
         "rules: ${S}",
         "rules:\n- effect: ${S}",
         "tls: ${S}",
+        "agents: [{name: '${S}!', url: 'https://a'}]",
+        "agents: [{name: '${S} ${S}', url: 'https://a'}]",
+        "agents: [{name: a, url: 'https://a', parent: 'x ${S}'}]",
+        "agents: [{name: b, kind: llm, model: '${S}'}]",
+        "agents: [{name: b, kind: llm, model: '${S:-x}/m'}]",
+        "default_model: ${S}/m",
     ] {
         let error = read(wrong, &environment).unwrap_err().to_string();
-        assert!(!error.contains("hunter2"), "{error}");
+        assert!(!error.to_lowercase().contains("hunter2"), "{error}");
     }
+    let named = read("agents: [{name: '${S}!', url: 'https://a'}]", &environment).unwrap_err();
+    assert!(named.to_string().contains("`${S}!` is no name of an agent"), "{named}");
 }
 
 #[test]

@@ -6,7 +6,10 @@
 
 use granit_parser::{Event, Parser};
 
+use nuncio_hub::name::AgentName;
+
 use super::{Environment, Place, Problem};
+use crate::inert::inert;
 
 /// Returns every `${NAME}` without a default that the environment does not have.
 pub(super) fn unset(text: &str, environment: &Environment) -> Vec<Problem> {
@@ -26,6 +29,55 @@ pub(super) fn unset(text: &str, environment: &Environment) -> Vec<Problem> {
         }));
     }
     problems
+}
+
+/// Returns every variable that a value names, whether it is set or not.
+pub(super) fn named(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        rest = &rest[at + 1..];
+        if let Some(behind) = rest.strip_prefix('$') {
+            rest = behind;
+            continue;
+        }
+        let body = rest.strip_prefix('{').unwrap_or(rest);
+        let length = body.find(|letter: char| !is_part_of_name(letter)).unwrap_or(body.len());
+        let name = &body[..length];
+        let is_name = !name.is_empty() && !name.starts_with(|first: char| first.is_ascii_digit());
+        if is_name && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+/// Returns the values of variables that a file names, each with what stands in the file for it,
+/// the longest first. Those of a letter or three are no secrets, and part of many words.
+pub(super) fn substituted(text: &str, environment: &Environment) -> Vec<(String, String)> {
+    const SHORTEST: usize = 4;
+    let mut names: Vec<&str> = Vec::new();
+    for piece in text.split('$').skip(1) {
+        let piece = piece.strip_prefix('{').unwrap_or(piece);
+        let end = piece.find(|letter: char| !is_part_of_name(letter)).unwrap_or(piece.len());
+        names.push(&piece[..end]);
+    }
+    let known = names.into_iter().filter_map(|name| environment.get_key_value(name));
+    let long = known.filter(|(_, value)| value.len() >= SHORTEST);
+    let mut values: Vec<(String, String)> = Vec::new();
+    for (name, value) in long {
+        let shown = format!("${{{name}}}");
+        // As it is, as a problem spells it out, and as it would be proposed for a name.
+        let spelt = [
+            Some(inert(value).into_owned()),
+            AgentName::from_title(value).map(|name| name.to_string()),
+        ];
+        values.extend(spelt.into_iter().flatten().map(|spelt| (shown.clone(), spelt)));
+        values.push((shown, value.clone()));
+    }
+    values.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
+    values.retain(|(_, value)| value.len() >= SHORTEST);
+    values
 }
 
 /// Finds what a value needs. A default counts only if it is used.
@@ -94,6 +146,12 @@ mod tests {
         let mut missing = Vec::new();
         find(value, &environment, 0, &mut missing);
         assert_eq!(missing, expected, "{value}");
+    }
+
+    #[test]
+    fn every_variable_is_named_once() {
+        assert_eq!(named("${A} $B ${C:-${D}} $${E} $5 ${A}"), ["A", "B", "C", "D"]);
+        assert!(named("plain").is_empty());
     }
 
     #[test]

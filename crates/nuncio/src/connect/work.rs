@@ -76,10 +76,6 @@ impl Desk {
         Self { hub, behind, at_once, room, names: Mutex::default() }
     }
 
-    pub(super) const fn hub(&self) -> &Hub {
-        &self.hub
-    }
-
     /// Returns how much is being done.
     pub(super) fn under_way(&self) -> usize {
         self.at_once - self.room.available_permits()

@@ -67,7 +67,14 @@ fn length(part: &Part) -> usize {
 /// Writes the whole of it.
 fn essay(topic: &str) -> String {
     let topic = short(topic);
-    let topic = if topic.is_empty() { "nothing in particular" } else { &topic };
+    let begun = ["write about ", "about ", "write "].iter().find_map(|begin| {
+        let is_begun = topic.get(..begin.len())?.eq_ignore_ascii_case(begin);
+        is_begun.then(|| &topic[begin.len()..])
+    });
+    let topic = begun
+        .unwrap_or(&topic)
+        .trim_matches(|one: char| one.is_whitespace() || ".,;!".contains(one));
+    let topic = if topic.is_empty() { "nothing in particular" } else { topic };
     format!(
         "On {topic}. Whoever begins to write about {topic} soon finds that others were there \
          before, and that most of them disagree. Some say that there is nothing to be said about \
@@ -172,6 +179,14 @@ mod tests {
         check("denied", Some(false));
         check("nothing of it", None);
         check("", None);
+    }
+
+    #[test]
+    fn an_essay_is_about_its_topic() {
+        for asked in ["otters", "Write about otters", "about otters.", "otters, "] {
+            assert!(essay(asked).starts_with("On otters. Whoever"), "{asked}");
+        }
+        assert!(essay(" ").starts_with("On nothing in particular. "));
     }
 
     #[test]

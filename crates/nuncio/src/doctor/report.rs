@@ -21,6 +21,14 @@ pub(crate) struct Report {
     shows_progress: bool,
 }
 
+/// Whether people who wait are shown what is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// On the terminal, if there is one.
+    Shown,
+    Silent,
+}
+
 /// What came of one check, on one interface if it is about one.
 #[derive(Debug)]
 pub(crate) struct Finding {
@@ -45,14 +53,14 @@ pub(crate) enum Outcome {
 }
 
 impl Report {
-    pub(crate) fn new(url: &str) -> Self {
+    pub(crate) fn new(url: &str, progress: Progress) -> Self {
         Self {
             url: shown(url),
             agent: None,
             findings: Vec::new(),
             is_unreachable: false,
             subject: None,
-            shows_progress: std::io::stderr().is_terminal(),
+            shows_progress: progress == Progress::Shown && std::io::stderr().is_terminal(),
         }
     }
 

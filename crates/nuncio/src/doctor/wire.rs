@@ -11,6 +11,8 @@ use nuncio_net::{
 };
 use tokio::time::Instant;
 
+use super::report::Progress;
+
 /// The largest answer that is read.
 pub(crate) const MAX_ANSWER: usize = 4 << 20;
 
@@ -21,6 +23,7 @@ pub(crate) struct Wire {
     /// How long each request may take.
     pub(crate) patience: Duration,
     pub(crate) credentials: Option<Arc<dyn Credentials>>,
+    pub(crate) progress: Progress,
 }
 
 /// One request, of any kind.
@@ -53,7 +56,13 @@ impl Wire {
                 policy = policy.open(purpose, range);
             }
         }
-        Self { net: Client::new(Guard::new(policy)), patience, credentials: None }
+        let net = Client::new(Guard::new(policy));
+        Self { net, patience, credentials: None, progress: Progress::Shown }
+    }
+
+    /// Goes where the hub may go, for somebody who is not at this machine.
+    pub(crate) const fn of_hub(net: Client, patience: Duration) -> Self {
+        Self { net, patience, credentials: None, progress: Progress::Silent }
     }
 
     /// Checks a URL that the person gave.

@@ -1,9 +1,12 @@
 //! `nuncio agents`: who is in the directory.
 
+mod add;
+
 use clap::{Args, Subcommand, ValueEnum};
 use http::Method;
 use serde::{Deserialize, Serialize};
 
+use self::add::Add;
 use super::{Flags, Hub, json, parse, query, segment, table::Table};
 use crate::{failure::Failure, output::Output};
 
@@ -14,6 +17,7 @@ Examples:
   nuncio agents                                   who is there
   nuncio agents add https://agent.example         by its card
   nuncio agents add --name writer --parent lead   by name; it registers later
+  nuncio agents add --name parrot --kind echo     one that the hub runs itself
   nuncio agents move writer --parent editor")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -28,7 +32,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Add an agent: by its URL, or by a name under which it registers later.
+    /// Add an agent: by its URL, by a name under which it registers later, or one that the hub
+    /// runs itself.
     Add(Add),
     /// Show an agent.
     Show {
@@ -87,25 +92,6 @@ struct List {
     status: Option<String>,
 }
 
-#[derive(Debug, Args)]
-struct Add {
-    /// Where the agent or its card is.
-    #[arg(required_unless_present = "name")]
-    url: Option<String>,
-    /// What it is called; made of its card's name otherwise.
-    #[arg(long)]
-    name: Option<String>,
-    /// What it is for.
-    #[arg(long)]
-    role: Option<String>,
-    /// The name or id of the agent above it.
-    #[arg(long, value_name = "AGENT")]
-    parent: Option<String>,
-    /// How far it is trusted: 1, a stranger, to 5, one of our own.
-    #[arg(long, value_name = "1-5")]
-    trust: Option<u8>,
-}
-
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Below {
     /// Then the agent is not removed.
@@ -130,6 +116,7 @@ pub(super) struct Agent {
     role: Option<String>,
     parent_name: Option<String>,
     pub(super) status: String,
+    kind: Option<String>,
     pub(super) delivery: String,
     pub(super) trust: u8,
     pub(super) skills: Vec<Skill>,
@@ -151,20 +138,6 @@ pub(super) struct Addresses {
 }
 
 #[derive(Serialize)]
-struct NewAgent<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    card_url: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    role: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trust: Option<u8>,
-}
-
-#[derive(Serialize)]
 struct Place<'a> {
     parent: Option<&'a str>,
 }
@@ -177,16 +150,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     };
     let shown = match command {
         Command::Show { agent } => hub.get(&path(&agent)).await?,
-        Command::Add(add) => {
-            let new = NewAgent {
-                name: add.name.as_deref(),
-                card_url: add.url.as_deref(),
-                role: add.role.as_deref(),
-                parent: add.parent.as_deref(),
-                trust: add.trust,
-            };
-            hub.call(Method::POST, "/api/v1/agents", Some(&new)).await?
-        }
+        Command::Add(add) => match add.run(&arguments.flags, &mut output).await? {
+            Some(shown) => shown,
+            None => return Ok(()),
+        },
         Command::Move { agent, parent, .. } => {
             let place = Place { parent: parent.as_deref() };
             hub.call(Method::PUT, &format!("{}/parent", path(&agent)), Some(&place)).await?
@@ -270,6 +237,9 @@ fn show(agent: &Agent, output: &mut Output) -> Result<(), Failure> {
     }
     if let Some(url) = &agent.addresses.internal {
         output.field("Internal address", url)?;
+    }
+    if let Some(kind) = &agent.kind {
+        output.field("Kind", kind)?;
     }
     output.field("Delivery", &agent.delivery)?;
     output.field("Trust", &agent.trust.to_string())?;

@@ -51,6 +51,9 @@ enum Command {
     Cancel {
         /// Its id.
         task: String,
+        /// End it alone: the calls made because of it go on.
+        #[arg(long)]
+        alone: bool,
     },
     /// Show a task and the calls that were made because of it.
     Tree {
@@ -184,8 +187,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             }
             show_one(&parse(&bytes)?, &parse(&bytes)?, history, &mut output)
         }
-        Command::Cancel { task } => {
-            let path = format!("{}/cancel", path(&task));
+        Command::Cancel { task, alone } => {
+            let below = if alone { "?below=keep" } else { "" };
+            let path = format!("{}/cancel{below}", path(&task));
             let bytes = hub.call(Method::POST, &path, None::<&()>).await?;
             if output.is_json() {
                 return write_json(&mut output, &bytes);

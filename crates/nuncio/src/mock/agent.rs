@@ -11,7 +11,10 @@ use nuncio_protocol::{
     state::TaskState,
     task::Artifact,
 };
-use nuncio_server::{Agent, Chunk, Conduct, Failure, Output, Turn, kinds::Echo};
+use nuncio_server::{
+    Agent, Chunk, Conduct, Failure, Output, Turn,
+    kinds::{Echo, said},
+};
 use nuncio_tasks::scope::Place;
 
 use super::{
@@ -58,7 +61,7 @@ impl Scripted {
 impl Agent for Scripted {
     async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
         let number = turn.task.history.iter().filter(|said| said.role == Role::User).count();
-        let input = turn.message.text();
+        let input = said(&turn.message);
         let bookmark = self.asked().remove(&turn.task.id);
         let Bookmark { steps, next, text } = match bookmark {
             Some(bookmark) => bookmark,
@@ -99,7 +102,7 @@ impl Agent for Scripted {
     async fn reply(&self, message: &Message, _: &Place) -> Result<Option<Message>, Failure> {
         let Some(steps) = self.choose(message, 1) else { return Ok(None) };
         let [Step::Reply(text)] = &*steps.0 else { return Ok(None) };
-        let said = message.text();
+        let said = said(message);
         let mut reply = Message::agent(text.render(&Values { text: &said, input: &said, turn: 1 }));
         reply.context_id.clone_from(&message.context_id);
         Ok(Some(reply))

@@ -39,6 +39,7 @@ pub(super) struct Effect {
     pub(super) error_shape: Option<ErrorShape>,
     pub(super) shapes: Option<Shapes>,
     pub(super) silence: bool,
+    pub(super) endless: bool,
     pub(super) cut_after_bytes: Option<usize>,
     // In its streams.
     pub(super) cut_after_events: Option<usize>,
@@ -221,6 +222,8 @@ struct Fields {
     shapes: Option<Shapes>,
     #[serde(default)]
     silence: bool,
+    #[serde(default)]
+    endless: bool,
     cut_after_bytes: Option<usize>,
     cut_after_events: Option<usize>,
     silence_after_events: Option<usize>,
@@ -249,6 +252,7 @@ impl TryFrom<Fields> for Fault {
             error_shape: fields.error_shape,
             shapes: fields.shapes,
             silence: fields.silence,
+            endless: fields.endless,
             cut_after_bytes: fields.cut_after_bytes,
             cut_after_events: fields.cut_after_events,
             silence_after_events: fields.silence_after_events,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use nuncio_protocol::message::Message;
+use nuncio_server::kinds::said;
 use regex::Regex;
 use serde::{Deserialize, Deserializer, de::Error as _};
 
@@ -42,7 +43,7 @@ struct When {
 impl Rule {
     pub(super) fn is_for(&self, message: &Message, turn: usize) -> bool {
         let When { text, contains, matches, skill, turn: wanted, metadata } = &self.when;
-        let said = message.text();
+        let said = said(message);
         text.as_ref().is_none_or(|text| *text == said)
             && contains.as_ref().is_none_or(|part| said.contains(part))
             && matches.as_ref().is_none_or(|pattern| pattern.0.is_match(&said))

@@ -3,7 +3,7 @@
 use std::future::pending;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody, combinators::UnsyncBoxBody};
 
@@ -24,6 +24,16 @@ struct Cut;
 pub(super) fn silent() -> Body {
     let frames = stream::pending::<Result<Frame<Bytes>, _>>();
     UnsyncBoxBody::new(StreamBody::new(frames))
+}
+
+/// How much of an endless line is written at once.
+static LETTERS: [u8; 64 << 10] = [b'x'; 64 << 10];
+
+/// Begins a line that never ends, as fast as it is read.
+pub(super) fn endless() -> Body {
+    let begin = stream::iter([Bytes::from_static(b"data: {\"")]);
+    let lines = begin.chain(stream::repeat(Bytes::from_static(&LETTERS)));
+    UnsyncBoxBody::new(StreamBody::new(lines.map(|text| Ok(Frame::data(text)))))
 }
 
 /// Lets so many bytes pass, then breaks the connection.

@@ -149,6 +149,9 @@ async fn finish(mut head: Parts, mut body: Body, plan: &Plan) -> Response<Body> 
     if let Some(garbage) = plan.first(|does| does.garbage.clone()) {
         body = whole(garbage);
     }
+    if plan.any(|does| does.endless) {
+        body = stream::endless();
+    }
     if let Some(count) = plan.first(|does| does.cut_after_bytes) {
         body = stream::cut_after_bytes(body, count);
     }

@@ -1,6 +1,6 @@
 //! Agents and rules of the configuration file.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use anyhow::Context as _;
 use nuncio::configuration::{self, Configuration, Effect, Kind, Subject};
@@ -10,25 +10,25 @@ use nuncio_client::{
     credentials::{ApiKey, Basic, Bearer, KeyPlace},
 };
 use nuncio_hub::{
-    Directory, Gateway, Hub,
+    Directory, Hub,
     agent::{Addresses, Card, Delivery, Standing, Watch},
     directory::{CONFIGURED, ConfiguredAgent, NewAgent},
     name::AgentName,
 };
-use nuncio_net::Secret;
+use nuncio_net::{Client, Secret};
 use nuncio_protocol::{
     card::{AgentCard, AgentSkill},
     ids::{AgentId, Organisation},
     json,
 };
 
-use super::{kinds::Kinds, toolbox::Toolbox};
+use super::{employer::Employer, kinds::Kinds, toolbox::Toolbox};
 use crate::demo::Demo;
 
 /// Brings the directory in line with the file, and with the demo where the file leaves room.
 pub(super) async fn configure(
     hub: &Hub,
-    configuration: &Configuration,
+    (configuration, file): (&Configuration, Option<&Path>),
     demo: Option<&Demo>,
 ) -> anyhow::Result<()> {
     let directory = &hub.directory;
@@ -44,35 +44,42 @@ pub(super) async fn configure(
         agents.extend(room);
     }
     let configured = directory.configure(&organisation, &agents).await.context("agents")?;
-    for name in &configured.added {
+    // Those of the demo come with every such start: whoever looks on has other things to read.
+    for name in configured.added.iter().filter(|name| !shown.contains(name)) {
         tracing::info!(agent = %name, "added by the configuration");
     }
     for name in &configured.removed {
         tracing::info!(agent = %name, "removed by the configuration");
     }
     if let Some(gateway) = &hub.gateway {
-        employ(gateway, directory, &organisation, configuration, demo.map(|demo| (demo, &*shown)))?;
+        let kinds = Kinds::new(gateway, &organisation, configuration);
+        let requests = Client::new(hub.guard.clone());
+        // Whoever is told of it may be in another folder.
+        let file = file.map(std::path::absolute).transpose()?;
+        gateway.hire_with(Arc::new(Employer::new(&kinds, requests, file)));
+        employ(&kinds, directory, demo.map(|demo| (demo, &*shown)))?;
     }
     if demo.is_some() {
         Demo::keep_workflow(hub, &organisation).await.context("the workflow of the demo")?;
     }
     let rules = configuration.rules.iter().enumerate();
     let rules = rules.map(|(index, written)| rule(directory, &organisation, index, written));
-    let rules = rules.collect::<anyhow::Result<Vec<_>>>()?;
+    let mut rules = rules.collect::<anyhow::Result<Vec<_>>>()?;
+    if demo.is_some() {
+        rules.extend(Demo::rule(directory, &organisation, &shown));
+    }
     directory.set_configured_rules(&organisation, &rules).await.context("rules")?;
     Ok(())
 }
 
 /// Tells the gateway which agents it runs itself, and how it proves to the others who calls.
 fn employ(
-    gateway: &Gateway,
+    kinds: &Kinds<'_>,
     directory: &Directory,
-    organisation: &Organisation,
-    configuration: &Configuration,
     demo: Option<(&Demo, &[AgentName])>,
 ) -> anyhow::Result<()> {
+    let Kinds { gateway, organisation, configuration, .. } = kinds;
     let state = directory.state();
-    let kinds = Kinds::new(gateway, organisation, configuration);
     let mut hosted = Vec::new();
     if let Some((demo, names)) = demo {
         let agents = names.iter().filter_map(|name| state.named(organisation, name));
@@ -99,7 +106,7 @@ fn employ(
         }
     }
     gateway.prove_with(proofs);
-    gateway.equip(Arc::new(Toolbox::new(&kinds)));
+    gateway.equip(Arc::new(Toolbox::new(kinds)));
     // Last: what an earlier hub has left is taken up then.
     gateway.host(hosted);
     Ok(())
@@ -124,7 +131,7 @@ fn proof(
 }
 
 /// Writes the card of an agent that the hub runs itself.
-fn hosted_card(written: &configuration::Agent, kind: Kind) -> anyhow::Result<Card> {
+pub(super) fn hosted_card(written: &configuration::Agent, kind: Kind) -> anyhow::Result<Card> {
     let name = written.name.as_str();
     let description = written.role.clone().unwrap_or_else(|| match kind {
         Kind::Echo => "Says what it hears".to_owned(),

@@ -35,6 +35,8 @@ pub(super) struct Kinds<'a> {
     pub(super) organisation: &'a Organisation,
     pub(super) gateway: &'a Gateway,
     pub(super) shared: Shared,
+    /// Sends the requests of agents and tools.
+    pub(super) requests: Client,
 }
 
 /// What all of them have together.
@@ -54,7 +56,9 @@ impl<'a> Kinds<'a> {
         let servers = configuration.mcp_servers.iter();
         let servers = servers.map(|(name, server)| (name.clone(), self::server(server.get())));
         let servers = Servers::new(client.clone(), servers);
-        Self { configuration, organisation, gateway, shared: Shared { client, servers } }
+        let requests = client.clone();
+        let shared = Shared { client, servers };
+        Self { configuration, organisation, gateway, shared, requests }
     }
 
     /// Makes an agent of its kind.
@@ -206,7 +210,7 @@ impl<'a> Kinds<'a> {
     fn sender(&self, timeout: Option<Duration>) -> Sender {
         let limits = Limits::default();
         let limits = Limits { time: timeout.unwrap_or(limits.time), ..limits };
-        Sender::new(self.shared.client.clone(), ERRAND).limits(limits)
+        Sender::new(self.requests.clone(), ERRAND).limits(limits)
     }
 }
 

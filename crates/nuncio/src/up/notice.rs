@@ -1,6 +1,6 @@
 //! What a hub says when it is ready, to people and to the other commands.
 
-use std::{io::IsTerminal as _, net::SocketAddr};
+use std::{env, io::IsTerminal as _, net::SocketAddr, path::Path};
 
 use anyhow::Context as _;
 use nuncio_hub::Hub;
@@ -9,9 +9,19 @@ use super::keys::Key;
 use crate::{data, demo::TRY};
 
 /// Leaves a note where the other commands look for a hub.
-pub(super) fn leave(hub: &Hub, address: SocketAddr, key: &Key) -> anyhow::Result<()> {
+pub(super) fn leave(
+    hub: &Hub,
+    address: SocketAddr,
+    key: &Key,
+    file: Option<&Path>,
+) -> anyhow::Result<()> {
     let path = data::hub_note()?;
-    let note = data::HubNote { url: local_url(hub, address), key_file: key.path.clone() };
+    let note = data::HubNote {
+        url: local_url(hub, address),
+        key_file: key.path.clone(),
+        // The other commands run in other folders.
+        configuration: file.map(std::path::absolute).transpose()?,
+    };
     let text = serde_json::to_string(&note).context("the note")?;
     data::write_secret(&path, text.as_bytes())
 }
@@ -35,13 +45,31 @@ pub(super) fn say(hub: &Hub, address: SocketAddr, (key, login): (&Key, &str), ha
         eprintln!("web:          {url}/");
         eprintln!("agents:       {url}/agents/NAME, by A2A 1.0 and 0.3");
         eprintln!("tools (MCP):  {url}/mcp, or `nuncio mcp`");
-        for (index, command) in TRY.iter().enumerate() {
-            eprintln!("{}{command}", if index == 0 { "try:          " } else { "              " });
+        let program = typed();
+        for (index, words) in TRY.iter().enumerate() {
+            let label = if index == 0 { "try:" } else { "" };
+            eprintln!("{label:<14}{program} {words}");
         }
     } else if std::io::stderr().is_terminal() {
         eprintln!("agents:       nuncio agents");
         eprintln!("add one:      nuncio agents add https://agent.example");
         eprintln!("try some:     nuncio up --demo");
+    }
+}
+
+/// Returns what people have to type for this program: its name, if a shell finds it by that.
+fn typed() -> String {
+    const NAME: &str = "nuncio";
+    let folders = env::var_os("PATH").unwrap_or_default();
+    if env::split_paths(&folders).any(|folder| folder.join(NAME).is_file()) {
+        return NAME.to_owned();
+    }
+    let Ok(program) = env::current_exe() else { return NAME.to_owned() };
+    let here = env::current_dir().unwrap_or_default();
+    match program.strip_prefix(here) {
+        // A shell takes a word without a slash for a name.
+        Ok(below) => Path::new(".").join(below).display().to_string(),
+        Err(_) => program.display().to_string(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A file that changes while the hub runs.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, path::PathBuf, sync::Arc};
 
 use nuncio::{
     configuration::{Changes, Configuration, Layers, Loaded, Watcher},
@@ -8,14 +8,16 @@ use nuncio::{
 };
 use nuncio_hub::{Hub, directory::Actor};
 
-use super::{agents, start::rule_settings};
+use super::{agents, configured::Told, limits, start::rule_settings};
 use crate::demo::Demo;
 
 /// Takes over what can change while the hub runs.
 pub(super) struct Reload {
     watcher: Watcher,
+    file: Option<PathBuf>,
     current: Configuration,
     hub: Hub,
+    told: Arc<Told>,
     demo: Option<Arc<Demo>>,
 }
 
@@ -23,11 +25,12 @@ impl Reload {
     pub(super) fn new(
         layers: Layers,
         loaded: &Loaded,
-        hub: Hub,
+        (hub, told): (Hub, Arc<Told>),
         demo: Option<Arc<Demo>>,
     ) -> anyhow::Result<Self> {
+        let file = layers.file.clone();
         let watcher = Watcher::new(layers, loaded)?;
-        Ok(Self { watcher, current: loaded.configuration.clone(), hub, demo })
+        Ok(Self { watcher, file, current: loaded.configuration.clone(), hub, told, demo })
     }
 
     /// Waits for changes for as long as it is asked to.
@@ -48,6 +51,7 @@ impl Reload {
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }
+        self.told.take(&loaded);
         let next = loaded.configuration;
         let changes = Changes::between(&self.current, &next);
         for key in &changes.restart {
@@ -67,6 +71,8 @@ impl Reload {
         if settings != rule_settings(&self.current) {
             self.hub.directory.set_settings(settings, &Actor::configuration()).await?;
         }
-        agents::configure(&self.hub, next, self.demo.as_deref()).await
+        limits::put_in_force(&self.hub, next);
+        let told = (next, self.file.as_deref());
+        agents::configure(&self.hub, told, self.demo.as_deref()).await
     }
 }

@@ -9,27 +9,31 @@ use nuncio::{
     telemetry::Telemetry,
 };
 use nuncio_auth::{Gatekeeper, JwtIssuer, rules};
+use nuncio_client::Origin;
 use nuncio_hub::{
     Directory, Hub, Login, Metrics,
+    configuration::Configured,
     directory::{self, Liveness},
     gateway::{self, Gateway},
     hub::{Facades, Parts, Settings},
     serve_behind,
+    signatures::{CardSignatures, SignaturePolicy},
 };
 use nuncio_net::{
     Client, Guard, Policy,
     egress::{Errand, Purpose},
     listen::{self, ClientAuth, Listener, Tls, told_to_stop},
 };
-use nuncio_protocol::ids::Organisation;
+use nuncio_protocol::{card::sign::KeySet, ids::Organisation, json};
 use nuncio_store::postgres::{self, NotifyHints};
 use nuncio_tasks::{hints::Hints, push::Push};
 use tokio::net::lookup_host;
 
 use super::{
-    Kept, agents, canvas, keys, notice, open_store, reload::Reload, taken, traced::traced,
+    Kept, agents, canvas, configured::Told, keys, limits, notice, open_store, reload::Reload,
+    taken, traced::traced,
 };
-use crate::{data::Data, demo::Demo, mcp};
+use crate::{data::Data, demo::Demo, doctor::HouseDoctor, mcp};
 
 pub(super) async fn start(
     layers: &Layers,
@@ -44,10 +48,13 @@ pub(super) async fn start(
     let listener = bind(configuration).await?;
     let address = listener.local_addr();
     let mcp = mcp::Endpoint::new();
-    let hub = assemble(configuration, &data, &kept, (address, demo.is_some(), &mcp)).await?;
+    let told = Arc::new(Told::new(layers.clone(), &loaded, (address, demo.is_some())));
+    let brought = Brought { address, has_demo: demo.is_some(), mcp: &mcp, told: &told };
+    let hub = assemble(configuration, &data, &kept, brought).await?;
     let key = keys::administrator(&hub, configuration, &data).await?;
-    agents::configure(&hub, configuration, demo.as_deref()).await?;
-    notice::leave(&hub, address, &key)?;
+    let file = layers.file.as_deref();
+    agents::configure(&hub, (configuration, file), demo.as_deref()).await?;
+    notice::leave(&hub, address, &key, file)?;
     let login = Login {
         name: keys::ADMINISTRATOR.to_owned(),
         organisation: hub.settings.organisation.clone(),
@@ -57,7 +64,7 @@ pub(super) async fn start(
 
     let patience = configuration.limits.drain.get();
     let signals = tokio::spawn(stop_when_told(hub.clone(), mcp, patience));
-    let reload = Reload::new(layers.clone(), &loaded, hub.clone(), demo)?;
+    let reload = Reload::new(layers.clone(), &loaded, (hub.clone(), told), demo)?;
     tokio::select! {
         () = serve_behind(hub.clone(), listener, traced) => {}
         never = reload.run(telemetry) => match never {},
@@ -106,17 +113,26 @@ async fn bind(configuration: &Configuration) -> anyhow::Result<Listener> {
     Ok(listener.tls(tls))
 }
 
+/// What a hub is put together from, beside what the file says.
+struct Brought<'a> {
+    address: SocketAddr,
+    has_demo: bool,
+    mcp: &'a mcp::Endpoint,
+    told: &'a Arc<Told>,
+}
+
 async fn assemble(
     configuration: &Configuration,
     data: &Data,
     kept: &Kept,
-    (address, has_demo, mcp): (SocketAddr, bool, &mcp::Endpoint),
+    Brought { address, has_demo, mcp, told }: Brought<'_>,
 ) -> anyhow::Result<Hub> {
     let organisation = Organisation::parse(&configuration.organisation)?;
     let mut options = directory::Options::default();
     options.settings = rule_settings(configuration);
     options.liveness = liveness(configuration);
     options.hold_cards = configuration.hold_cards;
+    options.signatures = signatures(&configuration.cards)?;
     let directory = Directory::open(kept.hub(), options).await?;
     let guard = Guard::new(policy(configuration, address, has_demo));
     let gatekeeper = gatekeeper(configuration, &directory, &guard)?;
@@ -131,16 +147,18 @@ async fn assemble(
     };
     settings.bodies.bytes = configuration.limits.request_body.bytes();
     settings.hosts = configuration.hosts.iter().map(|host| host.as_str().to_owned()).collect();
-    let limits = &configuration.limits;
     // Streams are told to resume in the rest of it.
-    settings.drain = limits.drain.get() * 3 / 4;
-    settings.limits.requests = limits.calls_per_minute.get();
-    settings.limits.strangers = limits.unauthenticated_calls_per_minute.get();
-    settings.limits.streams = usize::try_from(limits.streams_per_caller.get())?;
+    settings.drain = configuration.limits.drain.get() * 3 / 4;
+    settings.limits = limits::of_callers(configuration);
+    let client = Client::builder(guard.clone());
+    let client = client.connect_limit(configuration.limits.connect_timeout.get()).build()?;
     let mut parts = Parts::new(directory, gatekeeper, guard, minter, settings);
+    parts.client = nuncio_client::Client::new(client);
     parts.metrics = Metrics::with_agents(configuration.telemetry.agents);
     parts.canvas = Some(canvas::canvas());
     parts.mcp = Some(Arc::new(mcp.clone()));
+    parts.configured = Some(Arc::clone(told) as Arc<dyn Configured>);
+    parts.doctor = Some(Arc::new(HouseDoctor));
     parts.gateway = Some(gateway(configuration, data, kept, &parts)?);
     Ok(Hub::new(parts))
 }
@@ -155,6 +173,7 @@ fn gateway(
     let mut settings = gateway::Settings::new(parts.settings.organisation.clone());
     settings.is_open = parts.settings.is_open;
     settings.awaits_hosted = true;
+    settings.limits = limits::of_gateway(configuration);
     // Addresses of webhooks are a caller's word: nothing but what is public.
     let client = Client::new(Guard::new(Policy::default()));
     let push = Push::new(client, data.sealing_key()?);
@@ -171,6 +190,24 @@ fn gateway(
             None => engine,
         }
     }))
+}
+
+/// Reads whose signatures on cards are believed.
+fn signatures(cards: &configuration::Cards) -> anyhow::Result<CardSignatures> {
+    let mut signatures = CardSignatures::new(match cards.signatures {
+        configuration::CardSignatures::Off => SignaturePolicy::Off,
+        configuration::CardSignatures::Prefer => SignaturePolicy::Prefer,
+        configuration::CardSignatures::Require => SignaturePolicy::Require,
+    });
+    for trusted in &cards.trusted_keys {
+        let path = &trusted.keys;
+        let context = || format!("cards.trusted_keys: {}", path.display());
+        let text = std::fs::read_to_string(path).with_context(context)?;
+        let keys: KeySet = json::from_str(&text).with_context(context)?;
+        let origin = trusted.origin.as_ref().map(|url| Origin::parse(url.as_str()));
+        signatures = signatures.trust(origin.transpose().with_context(context)?, keys);
+    }
+    Ok(signatures)
 }
 
 pub(super) fn rule_settings(configuration: &Configuration) -> rules::Settings {

@@ -29,7 +29,7 @@ pub(super) struct Toolbox {
 
 impl Toolbox {
     pub(super) fn new(kinds: &Kinds<'_>) -> Self {
-        let Kinds { configuration, organisation, gateway, shared } = kinds;
+        let Kinds { configuration, organisation, gateway, shared, .. } = kinds;
         Self {
             configuration: Arc::new((*configuration).clone()),
             organisation: (*organisation).clone(),
@@ -44,6 +44,7 @@ impl Toolbox {
             organisation: &self.organisation,
             gateway: &self.gateway,
             shared: self.shared.clone(),
+            requests: self.shared.client.clone(),
         };
         Ok(match job {
             Job::Agent(model) => Employed::new(llm(&kinds, model, owner)?),

@@ -4,7 +4,6 @@ mod commands;
 mod errors;
 mod help;
 mod hub_file;
-mod readme;
 mod secrets;
 mod snapshots;
 mod streams;

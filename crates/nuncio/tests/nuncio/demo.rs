@@ -80,13 +80,15 @@ fn post(place: &str, body: &str) -> String {
 }
 
 #[test]
-fn a_team_is_for_its_own() {
+fn an_outsider_may_call_one_of_the_team_and_not_the_other() {
     let user = User::new();
     let _hub = start(&user, &[]);
     let outside = user.run(&["policy", "explain", "echo", "team-a"]);
     assert!(outside.out.to_lowercase().contains("den"), "{outside:?}");
     let inside = did(&user, &["policy", "explain", "team-lead", "team-a"]);
     assert!(inside.to_lowercase().contains("allow"), "{inside}");
+    let open = did(&user, &["policy", "explain", "echo", "team-b"]);
+    assert!(open.to_lowercase().contains("allow"), "{open}");
 }
 
 #[test]

@@ -47,6 +47,31 @@ fn any_program_is_an_agent() {
 }
 
 #[test]
+fn a_program_reads_data_as_json_and_hears_which_skill_is_meant() {
+    let program = "printf '%s: ' \"$NUNCIO_SKILL_ID\"; cat";
+    let serving = serve(&["--in-memory", "--", "sh", "-c", program]);
+    let body = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"problem":"waste"}}],
+        "metadata":{"skillId":"score"}}}"#;
+    let answer = serving.post("/message:send", body);
+    assert!(answer.contains(r#"score: {\"problem\":\"waste\"}"#), "{answer}");
+}
+
+#[test]
+fn what_a_program_writes_at_once_is_one_piece() {
+    let serving = serve(&["--in-memory", "--", "sh", "-c", "printf %01000d 0"]);
+    let answer = say(&serving, "hello");
+    assert!(answer.contains(&format!(r#""text":"{}""#, "0".repeat(1_000))), "{answer}");
+}
+
+#[test]
+fn an_agent_joins_no_hub_that_is_not_there() {
+    let output = run(&["serve", "--in-memory", "--port", "0", "--join", "http://127.0.0.1:1"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(error.contains("`nuncio up` in another terminal"), "{error}");
+}
+
+#[test]
 fn a_program_that_fails_says_why() {
     let failing = "echo no paper >&2; exit 3";
     let serving = serve(&["--in-memory", "--name", "print", "--", "sh", "-c", failing]);

@@ -2,7 +2,6 @@
 
 mod answering;
 mod files;
-mod guide;
 mod plan;
 mod running;
 mod watching;

@@ -52,6 +52,8 @@ pub enum ErrorKind {
     PermissionDenied,
     /// Too much at once.
     RateLimited,
+    /// As much as was granted; more when it is granted anew.
+    BudgetExceeded,
     /// The body is larger than the limit.
     TooLarge,
     /// Nobody can answer now; later perhaps.
@@ -145,6 +147,7 @@ impl ErrorKind {
         Self::Unauthenticated,
         Self::PermissionDenied,
         Self::RateLimited,
+        Self::BudgetExceeded,
         Self::TooLarge,
         Self::Unavailable,
         Self::Timeout,
@@ -183,6 +186,7 @@ impl ErrorKind {
             Self::Unauthenticated => (-32603, 401, G::Unauthenticated, "UNAUTHENTICATED"),
             Self::PermissionDenied => (-32603, 403, G::PermissionDenied, "PERMISSION_DENIED"),
             Self::RateLimited => (-32603, 429, G::ResourceExhausted, "RATE_LIMITED"),
+            Self::BudgetExceeded => (-32603, 402, G::ResourceExhausted, "BUDGET_EXCEEDED"),
             Self::TooLarge => (-32600, 413, G::ResourceExhausted, "TOO_LARGE"),
             Self::Unavailable => (-32603, 503, G::Unavailable, "UNAVAILABLE"),
             Self::Timeout => (-32603, 504, G::DeadlineExceeded, "TIMEOUT"),
@@ -246,6 +250,7 @@ impl ErrorKind {
     pub fn from_http_status(status: u16) -> Self {
         match status {
             401 => Self::Unauthenticated,
+            402 => Self::BudgetExceeded,
             403 => Self::PermissionDenied,
             404 | 410 => Self::TaskNotFound,
             405 | 501 => Self::UnsupportedOperation,

@@ -186,9 +186,10 @@ impl Members<'_> {
             self.writer.out.push(':');
             return self.writer;
         }
+        self.comma();
+        // Only the key is of a length that nobody knows beforehand, and copied as such.
         let out = &mut self.writer.out;
-        out.push_str(if self.first { "\"" } else { ",\"" });
-        self.first = false;
+        out.push('"');
         out.push_str(key);
         out.push_str("\":");
         self.writer

@@ -428,8 +428,11 @@ fn check_media_type(head: &Parts, body: &[u8]) -> Result<(), Error> {
     }
     let Some(given) = head.headers.get(CONTENT_TYPE) else { return Ok(()) };
     let given = given.to_str().unwrap_or("?");
-    let essence = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if essence == "application/json" || essence.ends_with("+json") {
+    let essence = given.split(';').next().unwrap_or_default().trim();
+    let suffix = essence.len().checked_sub("+json".len()).and_then(|at| essence.get(at..));
+    if essence.eq_ignore_ascii_case("application/json")
+        || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"))
+    {
         return Ok(());
     }
     let text = format!("Content-Type: {given} is not read; send application/json");

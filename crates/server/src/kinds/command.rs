@@ -2,7 +2,11 @@
 
 use std::{ffi::OsString, process::Stdio};
 
-use nuncio_protocol::{ids::ArtifactId, message::Part, task::Artifact};
+use nuncio_protocol::{
+    ids::ArtifactId,
+    message::{Message, Part},
+    task::Artifact,
+};
 use nuncio_tasks::{
     agent::{Agent, Failure, Turn},
     output::{Chunk, Output},
@@ -12,15 +16,22 @@ use tokio::{
     process,
 };
 
+use super::said;
+use crate::dialects::SKILL_ID;
+
 /// How much of its complaints a failing program gets to tell.
 const MAX_COMPLAINT: usize = 2_000;
 
+/// How much of what a program writes is read at once.
+const PIECE: usize = 16 << 10;
+
 /// Runs a program for every message.
 ///
-/// It reads the message from its standard input, and what it writes to its standard output
+/// It reads the message from its standard input, texts as they are and data as JSON, and what it writes to its standard output
 /// becomes an artifact that grows as it writes. A status other than 0 fails the task with what
 /// stands on standard error. A cancel kills it. The environment says `NUNCIO_TASK_ID`,
-/// `NUNCIO_CONTEXT_ID` and `NUNCIO_CALLER`. What to run is fixed here: no message can change it.
+/// `NUNCIO_CONTEXT_ID`, `NUNCIO_CALLER`, and `NUNCIO_SKILL_ID` if the caller has named a skill.
+/// What to run is fixed here: no message can change it.
 #[derive(Clone, Debug)]
 pub struct Command {
     program: OsString,
@@ -48,13 +59,14 @@ impl Agent for Command {
                 turn.task.context_id.as_ref().map_or("", |context| context.as_str()),
             )
             .env("NUNCIO_CALLER", turn.place.caller.as_str())
+            .env("NUNCIO_SKILL_ID", skill(&turn.message))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // A cancel drops this future, and the program with it.
             .kill_on_drop(true)
             .spawn()?;
-        let text = turn.message.text();
+        let text = said(&turn.message);
         let input = child.stdin.take();
         let writing = async {
             if let Some(mut input) = input {
@@ -79,6 +91,12 @@ impl Agent for Command {
     }
 }
 
+/// Returns the skill that is asked for; nothing, if it is not said.
+fn skill(message: &Message) -> String {
+    let metadata = message.metadata.as_ref();
+    metadata.and_then(|metadata| metadata.get(SKILL_ID)?.as_text()).unwrap_or_default()
+}
+
 /// Turns what is written into an artifact that grows.
 async fn pass_on(source: Option<impl AsyncRead + Unpin>, output: &Output) -> Result<(), Failure> {
     let Some(mut source) = source else { return Ok(()) };
@@ -86,6 +104,8 @@ async fn pass_on(source: Option<impl AsyncRead + Unpin>, output: &Output) -> Res
     let mut pending = Vec::new();
     let mut append = false;
     loop {
+        // What was written at once is one piece, and not one for every 64 bytes.
+        pending.reserve(PIECE);
         let count = source.read_buf(&mut pending).await?;
         let last = count == 0;
         let text = take_text(&mut pending, last);

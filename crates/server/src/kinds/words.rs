@@ -1,9 +1,18 @@
-//! What all kinds say when something elsewhere goes wrong.
+//! What all kinds hear, and what they say when something elsewhere goes wrong.
 
 use std::time::Duration;
 
 use http::{HeaderMap, header::RETRY_AFTER};
 use nuncio_net::client::ResponseBody;
+use nuncio_protocol::message::Message;
+
+/// Returns what a message says to somebody who reads text: its texts, and its data as JSON, a
+/// part a line. Callers such as the opportunity agents send nothing but data.
+pub fn said(message: &Message) -> String {
+    let parts = message.parts.iter();
+    let lines = parts.filter_map(|part| part.as_text().or_else(|| Some(part.as_data()?.as_str())));
+    lines.collect::<Vec<_>>().join("\n")
+}
 
 /// Adds whether trying again may help.
 pub(crate) fn again(what: &str, may_pass: bool, retry_after: Option<Duration>) -> String {

@@ -8,6 +8,7 @@
 //! it has seen, and finds what became of it.
 
 mod beats;
+mod budgets;
 mod events;
 mod records;
 mod trail;
@@ -16,8 +17,8 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
 use nuncio_hub::store::{
-    Answer, AuditLine, Beats, Changes, Commit, Committed, EventQuery, HubStore, LoggedEvent,
-    Version,
+    Allowance, Answer, AuditLine, Beats, Changes, Commit, Committed, EventQuery, HubStore,
+    LoggedEvent, Version,
 };
 use nuncio_protocol::{ids::AgentId, time::Timestamp};
 use nuncio_tasks::store::Error;
@@ -82,6 +83,15 @@ impl HubStore for PostgresStore {
         Box::pin(self.pool.write(CALL, move |connection| {
             let agent = Arc::clone(&agent);
             async move { beats::forget(connection, &agent).await }.boxed()
+        }))
+    }
+
+    fn spend(&self, day: u32, allowances: Vec<Allowance>) -> Answer<'_, Option<usize>> {
+        let allowances = Arc::new(allowances);
+        Box::pin(self.pool.write(CALL, move |connection| {
+            let allowances = Arc::clone(&allowances);
+            let spending = async move { budgets::spend(connection, day, &allowances).await };
+            async move { within(connection, spending).await }.boxed()
         }))
     }
 

@@ -126,8 +126,10 @@ pub(super) async fn list(
     for_total.extend([&states as &(dyn ToSql + Sync), &since, &context]);
 
     for _ in 0..MOST_TRIES {
-        let rows = connection.query(of_page, &parameters).await?;
-        let total = connection.query(of_total, &for_total).await?;
+        // Both go out at once: the second does not wait for the answer to the first.
+        let page_of_tasks = connection.query(of_page, &parameters);
+        let (rows, total) =
+            tokio::try_join!(page_of_tasks, connection.query(of_total, &for_total))?;
         let total = total.first().map_or(0, |row| row::unsigned(row.get(0)));
         let is_more = rows.len() > page.size;
         let tasks: Result<Vec<Loaded>, Error> =

@@ -21,10 +21,11 @@ struct Migration {
 }
 
 /// In order; the first leads to version 1.
-const MIGRATIONS: [Migration; 3] = [
+const MIGRATIONS: [Migration; 4] = [
     Migration { min_program: 1, sql: include_str!("../../migrations/postgres/0001_tasks.sql") },
     Migration { min_program: 1, sql: include_str!("../../migrations/postgres/0002_hub.sql") },
     Migration { min_program: 1, sql: include_str!("../../migrations/postgres/0003_notes.sql") },
+    Migration { min_program: 1, sql: include_str!("../../migrations/postgres/0004_budgets.sql") },
 ];
 
 /// How long to wait for others who migrate, and for the work itself.

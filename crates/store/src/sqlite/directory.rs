@@ -8,7 +8,8 @@ use std::{
 
 use super::OpenError;
 
-const DATABASE: &str = "nuncio.db";
+/// The name of the database in its directory.
+pub const DATABASE: &str = "nuncio.db";
 const LOCK: &str = "lock";
 
 /// A directory that nobody else uses while this is held.

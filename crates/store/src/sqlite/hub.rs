@@ -4,6 +4,7 @@
 //! newest, and a version that is compared there cannot change before the commit.
 
 mod beats;
+mod budgets;
 mod events;
 mod records;
 mod trail;
@@ -11,14 +12,19 @@ mod trail;
 use std::time::Duration;
 
 use nuncio_hub::store::{
-    Answer, AuditLine, Beats, Changes, Commit, Committed, EventQuery, HubStore, LoggedEvent,
-    Version,
+    Allowance, Answer, AuditLine, Beats, Changes, Commit, Committed, EventQuery, HubStore,
+    LoggedEvent, Version,
 };
 use nuncio_protocol::{ids::AgentId, time::Timestamp};
 
 use super::{SqliteStore, fault::Fault, writer::Writing};
 
 impl HubStore for SqliteStore {
+    /// Its directory is locked.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     fn changes(&self, after: Version) -> Answer<'_, Changes> {
         Box::pin(async move {
             // Whoever asks once a second is told "none" nearly always.
@@ -67,6 +73,10 @@ impl HubStore for SqliteStore {
 
     fn forget_beats(&self, agent: AgentId) -> Answer<'_, ()> {
         Box::pin(self.0.writer.write(move |writing| beats::forget(writing, &agent)))
+    }
+
+    fn spend(&self, day: u32, allowances: Vec<Allowance>) -> Answer<'_, Option<usize>> {
+        Box::pin(self.0.writer.write(move |writing| budgets::spend(writing, day, &allowances)))
     }
 
     fn audit(&self, lines: Vec<String>) -> Answer<'_, ()> {

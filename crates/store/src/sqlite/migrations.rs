@@ -10,6 +10,7 @@ const STEPS: &[(&str, &str)] = &[
     ("tasks", include_str!("../../migrations/sqlite/0001_tasks.sql")),
     ("hub", include_str!("../../migrations/sqlite/0002_hub.sql")),
     ("notes", include_str!("../../migrations/sqlite/0003_notes.sql")),
+    ("budgets", include_str!("../../migrations/sqlite/0004_budgets.sql")),
 ];
 
 /// Takes the steps that are missing, all or none.

@@ -39,12 +39,20 @@ const MAX_RACES: usize = 16;
 /// A message that is in a log.
 pub(super) struct Accepted {
     /// The task.
-    pub(super) id: TaskId,
-    pub(super) live: Arc<Live>,
+    id: TaskId,
+    progress: Progress,
     /// The entry that the message became, or that opened its task.
-    pub(super) seq: Seq,
+    seq: Seq,
     /// The first word of the agent, if it speaks first.
     word: Option<oneshot::Receiver<Word>>,
+}
+
+/// How far the task of a message has come.
+enum Progress {
+    /// It is worked on, or watched.
+    Live(Arc<Live>),
+    /// It has ended before anybody else could know of it.
+    Ended(Snapshot),
 }
 
 /// What came of a message.
@@ -138,10 +146,13 @@ impl Tasks {
             let longest = self.0.settings.longest_wait;
             let longest = call.wait.map_or(longest, |wait| wait.min(longest));
             let mut word = FirstWord { coming: accepted.word.take(), said: None };
-            let settled = tokio::select! {
-                biased;
-                settled = self.0.wait(&accepted, longest) => settled,
-                () = word.postponed() => None,
+            let settled = match &accepted.progress {
+                Progress::Ended(end) => Some(end.clone()),
+                Progress::Live(live) => tokio::select! {
+                    biased;
+                    settled = self.0.wait(live, accepted.seq, longest) => settled,
+                    () = word.postponed() => None,
+                },
             };
             match word.said() {
                 Some(Word::Reply(message)) => return Ok(Sent::Message(message)),
@@ -175,8 +186,15 @@ impl Tasks {
                 Some(Word::Works | Word::Later) | None => {}
             }
         }
+        let live = match accepted.progress {
+            Progress::Live(live) => live,
+            Progress::Ended(_) => {
+                let head = self.0.head(&call.place, &accepted.id).await?;
+                self.0.at_hand(&head).await?
+            }
+        };
         let follow = Follow { until_input: true, history };
-        self.0.follow(call, &accepted.id, accepted.live, accepted.seq, follow).await
+        self.0.follow(call, &accepted.id, live, accepted.seq, follow).await
     }
 }
 
@@ -253,6 +271,7 @@ impl Engine {
         task.history.push(message.clone());
 
         let opening = Opening {
+            wait: occasion.asked.wait,
             place: call.place.clone(),
             context,
             key,
@@ -261,14 +280,21 @@ impl Engine {
             id_is_given: call.new_task.is_some(),
             parent: call.parent.clone(),
             note: call.note.clone(),
+            unfinished_tasks: call.unfinished_tasks,
         };
         let (tell, told) = oneshot::channel();
         Run::open(Arc::clone(self), task, message, opening, occasion)?.spawn(tell);
         match told.await {
-            Ok(Ok(Opened::New(live))) => Ok(Accepted { id, live, seq: Seq(1), word }),
+            Ok(Ok(Opened::New(live))) => {
+                Ok(Accepted { id, progress: Progress::Live(live), seq: Seq(1), word })
+            }
+            Ok(Ok(Opened::Ended(end))) => {
+                Ok(Accepted { id, progress: Progress::Ended(end), seq: Seq(1), word })
+            }
             Ok(Ok(Opened::Repeated(Some(head)))) => {
                 let live = self.at_hand(&head).await.map_err(Error::from)?;
-                Ok(Accepted { id: head.id, live, seq: Seq(1), word: None })
+                let progress = Progress::Live(live);
+                Ok(Accepted { id: head.id, progress, seq: Seq(1), word: None })
             }
             Ok(Ok(Opened::Repeated(None))) => Err(bridge::key_of_a_removed_task().into()),
             Ok(Err(store::Error::Exists(_))) if call.new_task.is_some() => Err(Unopened::Exists),
@@ -330,12 +356,14 @@ impl Engine {
                     if taken {
                         self.begin_turn(now, Arc::clone(&live), occasion).await?;
                     }
-                    return Ok(Accepted { id: task.clone(), live, seq, word });
+                    let progress = Progress::Live(live);
+                    return Ok(Accepted { id: task.clone(), progress, seq, word });
                 }
                 Ok(Appended::Repeated { task, seq }) => {
                     let head = self.head(&call.place, &task).await?;
                     let live = self.at_hand(&head).await?;
-                    return Ok(Accepted { id: task, live, seq, word: None });
+                    let progress = Progress::Live(live);
+                    return Ok(Accepted { id: task, progress, seq, word: None });
                 }
                 Err(store::Error::StateChanged { .. }) => {
                     if let Some(refused) = refused {
@@ -370,10 +398,10 @@ impl Engine {
 
     /// Waits until a task ends or needs something, and returns the task as the work left it, if
     /// it was done here.
-    async fn wait(&self, accepted: &Accepted, longest: Duration) -> Option<Snapshot> {
-        let mut watch = accepted.live.watch();
+    async fn wait(&self, live: &Live, from: Seq, longest: Duration) -> Option<Snapshot> {
+        let mut watch = live.watch();
         let settled = watch.wait_for(|Reached { seq, state }| {
-            *seq >= accepted.seq && (state.is_terminal() || state.is_interrupted())
+            *seq >= from && (state.is_terminal() || state.is_interrupted())
         });
         // Over the limit, or when the work has been given back: the task as it stands.
         let reached = tokio::select! {
@@ -384,7 +412,7 @@ impl Engine {
             },
             () = self.finish.cancelled() => None,
         };
-        accepted.live.settled(reached?.seq)
+        live.settled(reached?.seq)
     }
 }
 

@@ -78,9 +78,9 @@ impl From<store::Error> for Error {
                 Self::new(ErrorKind::InvalidParams, message).with_reason(reasons::KEY_REUSED)
             }
             store::Error::ForeignContext => invalid("message.contextId", &message),
-            store::Error::TooMany { .. } => {
-                Self::new(ErrorKind::RateLimited, message).with_reason(reasons::TOO_MANY)
-            }
+            store::Error::TooMany { .. } => Self::new(ErrorKind::RateLimited, message)
+                .with_reason(reasons::TOO_MANY)
+                .with_retry_after(RETRY_AFTER),
             error => {
                 // What a spoilt store or a lost race looks like inside is not for peers.
                 tracing::error!(%error, "the store did what it should not");

@@ -10,6 +10,7 @@ use nuncio_protocol::{
     ids::TaskId,
     state::TaskState,
     task::{StreamResponse, Task, TaskStatus},
+    time::Timestamp,
 };
 
 use super::{Engine, Tasks, bridge};
@@ -36,6 +37,8 @@ pub struct Row {
     pub status: TaskStatus,
     /// How the text begins that the task began with: at most 1,000 characters.
     pub asked: String,
+    /// When it was opened; unknown once the beginning of its log is gone.
+    pub began: Option<Timestamp>,
     /// The task because of which it was opened.
     pub parent: Option<TaskId>,
 }
@@ -175,12 +178,12 @@ impl Engine {
         let status = loaded.fold()?.task.status;
         let head = loaded.head;
         let parent = self.store.parent(head.reference).await?;
-        let asked = self.asked(&head).await?;
-        Ok(Row { head, status, asked, parent })
+        let (asked, began) = self.beginning(&head).await?;
+        Ok(Row { head, status, asked, began, parent })
     }
 
-    /// Returns how the text begins that a task began with.
-    async fn asked(&self, head: &Head) -> Result<String, Error> {
+    /// Returns how the text begins that a task began with, and when that was.
+    async fn beginning(&self, head: &Head) -> Result<(String, Option<Timestamp>), Error> {
         let first = Limit { entries: 1, bytes: 1 };
         let tail = self.store.tail(head.reference, Seq::START, first).await?;
         let begin = |task: &Task| {
@@ -190,15 +193,16 @@ impl Engine {
         if let Some(Entry { seq: Seq(1), record }) = tail.entries.first()
             && let Ok(StreamResponse::Task(task)) = record.event.value()
         {
-            return Ok(begin(task));
+            return Ok((begin(task), task.status.timestamp));
         }
         // The log is gone before the task is.
         let want = Want { at: None, history: true, artifacts: false };
         let loaded = self.store.load(&Scope::from(&head.place), &head.id, want).await?;
-        Ok(match loaded {
+        let asked = match loaded {
             Some(loaded) => begin(&loaded.fold()?.task),
             None => String::new(),
-        })
+        };
+        Ok((asked, None))
     }
 }
 

@@ -19,7 +19,7 @@ use nuncio_protocol::{
     task::Task,
 };
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::oneshot,
     time::{Instant, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
@@ -29,9 +29,9 @@ use super::{
     accept::{Occasion, entries_of, renumber},
 };
 use crate::{
-    agent::{AnyAgent, Asked, Cancel, Cause, Failure, Inbox, Turn},
-    live::Live,
-    log::{Batch, Entry, Folded, Kind, Seq},
+    agent::{AnyAgent, Asked, Cancel, Cause, Failure, Inbox, Turn, Wait},
+    live::{Live, Signals},
+    log::{Batch, Entry, Folded, Kind, Seq, Snapshot},
     output::{Outbox, Output, Words},
     scope::{Place, Scope},
     store::{
@@ -56,8 +56,11 @@ pub(super) struct Opening {
     pub(super) context_is_given: bool,
     /// Whether the identifier is one that a task may have already.
     pub(super) id_is_given: bool,
+    /// What whoever opens it waits for.
+    pub(super) wait: Wait,
     pub(super) parent: Option<TaskId>,
     pub(super) note: Option<Bytes>,
+    pub(super) unfinished_tasks: Option<u32>,
 }
 
 /// The work of this process on one task.
@@ -67,7 +70,8 @@ pub(super) struct Run {
     engine: Arc<Engine>,
     agent: Arc<dyn AnyAgent>,
     place: Place,
-    message: Message,
+    /// What the next turn is about; taken by it.
+    message: Option<Message>,
     cause: Cause,
     asked: Asked,
     outbox: Arc<Outbox>,
@@ -80,8 +84,7 @@ pub(super) struct Run {
     opening: Option<Opening>,
     /// From then on.
     owned: Option<Owned>,
-    signals: mpsc::UnboundedReceiver<Entry>,
-    worker: mpsc::UnboundedSender<Entry>,
+    signals: Arc<Signals>,
     inbox: Arc<Inbox>,
     lost: CancellationToken,
     cancel: Arc<Cancel>,
@@ -93,6 +96,9 @@ pub(super) struct Run {
 pub(super) enum Opened {
     /// It is on disk.
     New(Arc<Live>),
+    /// It is on disk and has ended, and whoever opened it waits for nothing else: nobody can
+    /// have seen it begin.
+    Ended(Snapshot),
     /// The same request has opened this one before; `None` if it has been removed since.
     Repeated(Option<Head>),
 }
@@ -173,7 +179,6 @@ impl Run {
         outbox: Outbox,
         folded: Folded,
     ) -> Self {
-        let (worker, signals) = mpsc::unbounded_channel();
         let Occasion { cause, asked, first_word } = occasion;
         outbox.tell_first_word(first_word);
         let cancel = Arc::clone(&outbox.cancel);
@@ -184,7 +189,7 @@ impl Run {
             engine,
             agent,
             place,
-            message,
+            message: Some(message),
             cause,
             asked,
             outbox: Arc::new(outbox),
@@ -193,8 +198,7 @@ impl Run {
             saved: 0,
             opening: None,
             owned: None,
-            signals,
-            worker,
+            signals: Arc::default(),
             inbox: Arc::default(),
             lost: CancellationToken::new(),
             cancel,
@@ -226,7 +230,7 @@ impl Run {
         });
         if !waits || self.write(false, &mut tell).await == Step::GoOn {
             while let Some(message) = self.turn(&mut tell).await {
-                (self.message, self.cause) = (message, Cause::Message);
+                (self.message, self.cause) = (Some(message), Cause::Message);
                 self.asked = Asked::default();
             }
         }
@@ -240,7 +244,7 @@ impl Run {
         let agent = Arc::clone(&self.agent);
         let turn = Turn {
             task: self.folded.task.clone(),
-            message: self.message.clone(),
+            message: self.message.take()?,
             cause: self.cause,
             place: self.place.clone(),
             asked: std::mem::take(&mut self.asked),
@@ -260,6 +264,7 @@ impl Run {
     async fn work(&mut self, mut work: Work<'_>, tell: &mut Tell) -> Step {
         let outbox = Arc::clone(&self.outbox);
         let (lost, cancel) = (self.lost.clone(), Arc::clone(&self.cancel));
+        let signals = Arc::clone(&self.signals);
         let mut deadline: Option<Instant> = None;
         loop {
             // The agent goes first: what it says without waiting is written as one.
@@ -267,7 +272,7 @@ impl Run {
                 biased;
                 () = lost.cancelled() => return Step::Stop,
                 outcome = &mut work => Some(outcome),
-                Some(signal) = self.signals.recv() => {
+                signal = signals.next() => {
                     self.hear(&signal);
                     None
                 }
@@ -309,7 +314,7 @@ impl Run {
     async fn end_turn(&mut self, tell: &mut Tell) -> Option<Message> {
         let lost = self.lost.clone();
         loop {
-            while let Ok(signal) = self.signals.try_recv() {
+            while let Some(signal) = self.signals.take() {
                 self.hear(&signal);
             }
             if !self.outbox.state().is_terminal() {
@@ -323,16 +328,19 @@ impl Run {
                 // The agent may have left a part of itself behind that goes on speaking.
                 Step::GoOn if self.outbox.is_empty() => break,
                 Step::GoOn => {}
-                Step::Answered => tokio::select! {
-                    () = lost.cancelled() => return None,
-                    // It is in the log, so it comes.
-                    Some(signal) = self.signals.recv() => self.hear(&signal),
-                },
+                Step::Answered => {
+                    let signals = Arc::clone(&self.signals);
+                    tokio::select! {
+                        () = lost.cancelled() => return None,
+                        // It is in the log, so it comes.
+                        signal = signals.next() => self.hear(&signal),
+                    }
+                }
                 Step::Stop => return None,
             }
         }
         // A cancel that came with the end of the lease was heard by nobody else.
-        let cancelled = std::iter::from_fn(|| self.signals.try_recv().ok())
+        let cancelled = std::iter::from_fn(|| self.signals.take())
             .any(|signal| signal.record.kind == Kind::Cancel);
         if let Some(owned) = self.owned.as_ref().filter(|_| cancelled) {
             self.engine.request_cancel(&owned.head).await.ok();
@@ -342,7 +350,7 @@ impl Run {
 
     /// Ends the task as the agent's turn has ended, unless the agent has done so itself.
     fn finish(&mut self, outcome: Result<Result<(), Failure>, Panic>) {
-        while let Ok(signal) = self.signals.try_recv() {
+        while let Some(signal) = self.signals.take() {
             self.hear(&signal);
         }
         let (state, message) = match outcome {
@@ -456,12 +464,20 @@ impl Run {
             webhooks: opening.webhooks,
             wake: words.wake,
             context_is_given: opening.context_is_given,
-            most_unfinished: self.engine.settings.unfinished_tasks,
+            most_unfinished: opening
+                .unfinished_tasks
+                .unwrap_or(self.engine.settings.unfinished_tasks),
             note: words.note.clone(),
             parent: opening.parent,
         };
-        let opened = match self.engine.store.create(create).await {
-            Ok(Created::New(head)) => {
+        let opened = match (self.engine.store.create(create).await, snapshot) {
+            (Ok(Created::New(head)), Some(end))
+                if head.state.is_terminal() && opening.wait == Wait::End =>
+            {
+                self.engine.tell_others(&head);
+                Ok(Opened::Ended(end))
+            }
+            (Ok(Created::New(head)), snapshot) => {
                 let entries = entries_of(batch, Seq::START);
                 let (live, _) = self.engine.at_hand.take(&head, &entries);
                 if let Some(snapshot) = snapshot {
@@ -471,8 +487,8 @@ impl Run {
                 self.own(head, Arc::clone(&live));
                 Ok(Opened::New(live))
             }
-            Ok(Created::Repeated(head)) => Ok(Opened::Repeated(head)),
-            Err(error) => Err(error),
+            (Ok(Created::Repeated(head)), _) => Ok(Opened::Repeated(head)),
+            (Err(error), _) => Err(error),
         };
         let goes_on = matches!(opened, Ok(Opened::New(_))) && !batch.to().is_terminal();
         let step = if goes_on { Step::GoOn } else { Step::Stop };
@@ -549,7 +565,7 @@ impl Run {
     /// Begins to hold the lease.
     fn own(&mut self, head: Head, live: Arc<Live>) {
         if !head.state.is_terminal() {
-            live.set_worker(Some(self.worker.clone()));
+            live.set_worker(Some(Arc::clone(&self.signals)));
             let tenure = Tenure { task: head.reference, epoch: head.epoch };
             self.engine.hold(tenure, self.lost.clone());
         }

@@ -101,6 +101,7 @@ async fn a_row_says_what_was_asked_and_for_which_task() {
     assert_eq!((row.asked.chars().count(), row.parent), (1_000, Some(above.id.clone())));
     let row = tasks.row(&scope, &above.id).await.unwrap();
     assert_eq!((&*row.asked, row.status.state), ("ask", TaskState::InputRequired));
+    assert!(row.began.is_some_and(|began| began <= row.head.updated), "{row:?}");
     let hidden = tasks.row(&Scope::from(&place("one", "user:bob")), &above.id).await;
     assert_eq!(hidden.unwrap_err().kind(), ErrorKind::TaskNotFound);
 
@@ -108,7 +109,7 @@ async fn a_row_says_what_was_asked_and_for_which_task() {
     let logs = Retention { logs: Some(Duration::ZERO), ..Retention::default() };
     store.sweep(&logs, 100).await.unwrap();
     let row = tasks.row(&scope, &below.id).await.unwrap();
-    assert_eq!(row.asked.chars().count(), 1_000);
+    assert_eq!((row.asked.chars().count(), row.began), (1_000, None));
 }
 
 #[tokio::test]

@@ -207,16 +207,13 @@ impl<'r> Drive<'r> {
     /// Starts what is to be started, and cancels what is to be canceled.
     async fn start(&mut self) -> Result<(), Failure> {
         loop {
-            let steps: Vec<Step> = self.plan.steps().collect();
+            let steps = self.next_steps();
             let (mut started, mut has_failed) = (Vec::new(), false);
             self.alarm = None;
             for step in steps {
                 match step {
                     Step::Cancel { call } => self.cancel(&call).await?,
                     Step::Start { call, delay } => {
-                        if self.calls.len() >= self.runner.settings.per_run {
-                            break;
-                        }
                         if let Some(due) = self.due(&call, delay) {
                             self.alarm = Some(self.alarm.map_or(due, |alarm| alarm.min(due)));
                             continue;
@@ -246,8 +243,26 @@ impl<'r> Drive<'r> {
         }
     }
 
+    /// Returns what there is to do, with no more starts than there is room for. Those that are
+    /// not due take none.
+    fn next_steps(&self) -> Vec<Step> {
+        let mut room = self.runner.settings.per_run.saturating_sub(self.calls.len());
+        let fits = |step: &Step| match step {
+            Step::Cancel { .. } => true,
+            Step::Start { .. } if room == 0 => false,
+            Step::Start { call, delay } => {
+                room -= usize::from(self.due(call, *delay).is_none());
+                true
+            }
+        };
+        self.plan.steps().take_while(fits).collect()
+    }
+
     /// Returns when another attempt is due, unless it is now.
     fn due(&self, call: &Call, delay: Duration) -> Option<Instant> {
+        if delay.is_zero() {
+            return None;
+        }
         let before = Call { attempt: call.attempt.saturating_sub(1), ..call.clone() };
         let failed = self.times.get(&before)?;
         let due = after(*failed, delay);

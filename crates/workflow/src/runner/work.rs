@@ -19,7 +19,7 @@ use nuncio_tasks::{
     store::Limit,
 };
 use tokio::{
-    sync::{Semaphore, mpsc},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     time::{Instant, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
@@ -76,6 +76,8 @@ pub(super) struct Errand {
 /// What was last asked.
 #[derive(Default)]
 struct Asking {
+    /// The room that the call takes until it first asks: people may take days to answer.
+    room: Option<OwnedSemaphorePermit>,
     /// Whether it asks, and by which message.
     is_open: bool,
     message: Option<MessageId>,
@@ -102,21 +104,26 @@ impl Errand {
 
     async fn accompany(&self, tasks: &Tasks) -> Result<Ended, Error> {
         let is_given = self.is_resumed && self.find(tasks).await?.is_some();
-        let mut events = None;
-        if !is_given {
-            let _room = tokio::select! {
-                biased;
-                () = self.stop.cancelled() => {
-                    return Ok(Ended::Canceled("it had not begun".to_owned()));
-                }
-                () = self.too_late() => return Ok(self.took_too_long()),
-                room = self.room.acquire() => room,
-            };
-            events = Some(self.site.give(&self.run, self.work.clone()).await?);
-            return self.follow(tasks, events).await;
+        if is_given {
+            // It is under way, whether there is room for it or not.
+            let room = Arc::clone(&self.room).try_acquire_owned().ok();
+            return self.follow(tasks, None, room).await;
         }
-        let _room = self.room.acquire().await;
-        self.follow(tasks, events.take()).await
+        let room = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => {
+                return Ok(Ended::Canceled("it had not begun".to_owned()));
+            }
+            () = self.too_late() => return Ok(self.took_too_long()),
+            // The room is never closed.
+            room = Arc::clone(&self.room).acquire_owned() => room.ok(),
+        };
+        let events = self.site.give(&self.run, self.work.clone()).await?;
+        // A run takes room for its own calls. If it took some for being called, too, runs within
+        // runs could come to wait for each other.
+        let call = self.find(tasks).await?;
+        let is_run = call.is_some_and(|call| self.site.workflow(&call.place, None).is_some());
+        self.follow(tasks, Some(events), room.filter(|_| !is_run)).await
     }
 
     async fn find(&self, tasks: &Tasks) -> Result<Option<TaskCall>, Error> {
@@ -139,10 +146,16 @@ impl Errand {
     }
 
     /// Follows the task until it ends, is to end, or has taken too long.
-    async fn follow(&self, tasks: &Tasks, events: Option<Events>) -> Result<Ended, Error> {
+    async fn follow(
+        &self,
+        tasks: &Tasks,
+        events: Option<Events>,
+        room: Option<OwnedSemaphorePermit>,
+    ) -> Result<Ended, Error> {
+        let mut asking = Asking { room, ..Asking::default() };
         tokio::select! {
             biased;
-            ended = self.listen(tasks, events) => return ended,
+            ended = self.listen(tasks, events, &mut asking) => return ended,
             () = self.too_late() => {
                 self.cancel(tasks).await;
                 return Ok(self.took_too_long());
@@ -151,7 +164,7 @@ impl Errand {
         }
         self.cancel(tasks).await;
         tokio::select! {
-            ended = self.listen(tasks, None) => ended,
+            ended = self.listen(tasks, None, &mut asking) => ended,
             () = sleep(self.settings.cancel) => {
                 Ok(Ended::Canceled("it was told to end, and did not in time".to_owned()))
             }
@@ -170,8 +183,12 @@ impl Errand {
     }
 
     /// Listens to the task until it ends.
-    async fn listen(&self, tasks: &Tasks, mut events: Option<Events>) -> Result<Ended, Error> {
-        let mut asking = Asking::default();
+    async fn listen(
+        &self,
+        tasks: &Tasks,
+        mut events: Option<Events>,
+        asking: &mut Asking,
+    ) -> Result<Ended, Error> {
         loop {
             if let Some(mut events) = events.take() {
                 while let Some(event) = events.next().await {
@@ -183,7 +200,7 @@ impl Errand {
                     if response.state().is_some_and(TaskState::is_terminal) {
                         break;
                     }
-                    if let Some(ended) = self.notice(response, &mut asking) {
+                    if let Some(ended) = self.notice(response, asking) {
                         self.cancel(tasks).await;
                         return Ok(ended);
                     }
@@ -196,7 +213,7 @@ impl Errand {
                     return Ok(ended(task));
                 }
                 Ok((task, call)) => {
-                    if let Some(ended) = self.notice(&StreamResponse::Task(task), &mut asking) {
+                    if let Some(ended) = self.notice(&StreamResponse::Task(task), asking) {
                         self.cancel(tasks).await;
                         return Ok(ended);
                     }
@@ -244,6 +261,7 @@ impl Errand {
             return None;
         }
         asking.message = name;
+        asking.room = None;
         if mem::replace(&mut asking.is_open, true) {
             self.say(News::Resumed);
         }

@@ -2,7 +2,7 @@
 
 import { fold, type Message, type Part, type StreamEvent, type Task } from '../../lib/a2a';
 import { Problem, refusal } from '../../lib/api';
-import { isOver, stateName } from '../../lib/format';
+import { isOver } from '../../lib/format';
 import { FrameReader, pause } from '../../lib/sse';
 import {
   cancelCall,
@@ -12,6 +12,8 @@ import {
   type Call,
   type Form,
 } from '../../lib/wire';
+import { WIRE } from './agent-leg.svelte';
+import { prettyBody, type WireLine } from './wire-line';
 
 /** A message and what came of it. */
 export interface Turn {
@@ -24,17 +26,9 @@ export interface Turn {
 export interface Happening {
   key: number;
   seq: string | undefined;
-  at: number;
+  /** When it came; of what came before, when it was said. */
+  at: number | undefined;
   event: StreamEvent;
-}
-
-/** A line of the wire: what was sent, or what came back. */
-export interface WireLine {
-  key: number;
-  at: number;
-  way: 'out' | 'in' | 'note';
-  head: string;
-  body: string;
 }
 
 export type Line = 'idle' | 'sending' | 'streaming' | 'cut' | 'reconnecting';
@@ -87,8 +81,9 @@ export class Chat {
   }
 
   /** Goes on with a task that is there. */
-  open(task: Task): void {
+  open(task: Task, past: Omit<Happening, 'key'>[]): void {
     this.clear();
+    this.events = past.map((one) => ({ ...one, key: this.#next++ }));
     const first = task.history?.[0] ?? { messageId: '', role: 'ROLE_USER', parts: [] };
     const rest = { ...task, history: (task.history ?? []).slice(1) };
     this.turns = [{ message: first, task: rest }];
@@ -122,6 +117,8 @@ export class Chat {
     this.lastSeq = undefined;
     const call = streamCall(this.#form, this.#agent, message);
     call.headers['Idempotency-Key'] = message.messageId;
+    // So that the other leg can be seen, too.
+    call.headers['A2A-Extensions'] = WIRE;
     void this.#run(call);
   }
 
@@ -131,7 +128,7 @@ export class Chat {
     this.#cut = undefined;
     if (this.line === 'streaming' || this.line === 'sending' || this.line === 'reconnecting') {
       this.line = 'cut';
-      this.#note(`cut off by hand behind event ${this.lastSeq ?? 'none'}`);
+      this.#note(`disconnected by hand after event ${this.lastSeq ?? 'none'}`);
     }
   }
 
@@ -245,20 +242,21 @@ export class Chat {
 
   #out(call: Call): void {
     const headers = Object.entries(call.headers).map(([name, value]) => `${name}: ${value}`);
-    const body = call.body === undefined ? '' : `\n\n${JSON.stringify(call.body, null, 2)}`;
-    this.#log('out', `${call.method} ${call.url.pathname}`, headers.join('\n') + body);
+    const body = call.body === undefined ? '' : JSON.stringify(call.body, null, 2);
+    this.#log('out', `${call.method} ${call.url.pathname}`, headers.join('\n'), body);
   }
 
   #in(head: string, body: string): void {
-    this.#log('in', head, body);
+    this.#log('in', head, '', prettyBody(body));
   }
 
   #note(text: string): void {
-    this.#log('note', text, '');
+    this.#log('note', text, '', '');
   }
 
-  #log(way: WireLine['way'], head: string, body: string): void {
-    const line = { key: this.#next++, at: Date.now(), way, head, body };
+  #log(way: WireLine['way'], head: string, headers: string, body: string): void {
+    const key = `b${this.#next++}`;
+    const line: WireLine = { key, leg: 'browser', at: Date.now(), way, head, headers, body };
     this.wire = [...this.wire, line].slice(-LISTED);
   }
 }
@@ -281,10 +279,11 @@ export function lineText(chat: Chat): string {
     case 'streaming':
       return 'streaming';
     case 'cut':
-      return `cut behind event ${chat.lastSeq ?? '–'}; the task goes on`;
+      return `disconnected after event ${chat.lastSeq ?? '–'}; the task continues`;
     case 'reconnecting':
       return 'reconnecting …';
     default:
-      return chat.task ? stateName(chat.task.status.state) : '';
+      // The talk itself says how it ended.
+      return '';
   }
 }

@@ -1,5 +1,7 @@
 //! Agents, as an administrator sees and places them.
 
+mod hosted;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
@@ -123,14 +125,19 @@ pub(crate) struct Add {
     parent: Option<String>,
     url: Option<String>,
     internal_url: Option<String>,
-    #[serde(default)]
-    delivery: Delivery,
+    delivery: Option<Delivery>,
     trust: Option<u8>,
     latency_hint_ms: Option<u32>,
     /// Whether it says how it is; an agent that is added by its card is asked instead.
     watch: Option<Watch>,
     #[serde(default)]
     allowed_agents: BTreeMap<String, Vec<String>>,
+    /// What the hub is to run for it itself: `echo`, `llm`, `http` or `mcp`. Programs are started
+    /// on the word of the configuration file only.
+    kind: Option<String>,
+    /// What that kind needs to know, with the keys that it has in the configuration file.
+    #[schema(value_type = Option<Object>)]
+    settings: Option<nuncio_protocol::json::Raw>,
 }
 
 #[utoipa::path(
@@ -148,6 +155,7 @@ pub(crate) async fn add(
     body::Json(add): body::Json<Add>,
 ) -> Result<(StatusCode, Json<AgentView>), Problem> {
     who.administrator()?;
+    let hosted = hosted::check(&hub, &add).await?;
     let mut addresses = Addresses {
         public: add.url.map(Into::into),
         internal: add.internal_url.map(Into::into),
@@ -159,7 +167,11 @@ pub(crate) async fn add(
         (None, None) => None,
     };
     let was_seen = add.card.is_none() && card.is_some();
-    if addresses.public.is_none() {
+    let (hosting, card) = match hosted {
+        Some((hosting, card)) => (Some(hosting), Some(card)),
+        None => (None, card),
+    };
+    if addresses.public.is_none() && hosting.is_none() {
         addresses.public = card.as_ref().and_then(Card::url).map(Into::into);
     }
     hub.check_addresses(&addresses).await?;
@@ -179,7 +191,12 @@ pub(crate) async fn add(
     new.watch = add.watch.unwrap_or(usual_watch);
     new.card = card;
     new.addresses = addresses;
-    new.delivery = add.delivery;
+    new.delivery = add.delivery.unwrap_or_default();
+    if hosting.is_some() {
+        // Nobody but the hub can call it.
+        (new.watch, new.delivery) = (Watch::Hosted, Delivery::Gateway);
+    }
+    new.hosting = hosting;
     new.standing = Standing {
         trust: add.trust.unwrap_or_else(|| Standing::default().trust),
         latency_hint_ms: add.latency_hint_ms,

@@ -4,10 +4,14 @@ use axum::{
     Json,
     extract::{Path, State},
 };
-use nuncio_protocol::{json::Raw, time::Timestamp};
+use nuncio_protocol::{
+    card::{Problem as Flaw, lint_text},
+    json::Raw,
+    time::Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
-use super::agents::find;
+use super::agents::{fetch_card, find};
 use crate::{
     agent::Card,
     error::Error,
@@ -19,6 +23,7 @@ use crate::{
         who::Who,
     },
     hub::Hub,
+    name::AgentName,
     store::EventQuery,
 };
 
@@ -174,6 +179,92 @@ pub(crate) async fn decide(
         .decide_card(&who.organisation, &agent.id, agreement.accept, &who.actor())
         .await?;
     Ok(Json(AgentView::new(&hub.directory, &agent)))
+}
+
+/// A card to look at.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Look {
+    /// The card, as a JSON value.
+    #[schema(value_type = Option<Object>)]
+    card: Option<Raw>,
+    /// Where it is found, or the agent itself: it is fetched now.
+    card_url: Option<String>,
+}
+
+/// A card that was looked at.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Looked {
+    /// The card as it was sent.
+    #[schema(value_type = Object)]
+    card: Raw,
+    /// What its agent would be called here; absent if its name makes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    name: Option<AgentName>,
+    /// What is wrong with it, in the order of its members.
+    problems: Vec<ProblemView>,
+}
+
+/// Something wrong with a card.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct ProblemView {
+    /// The stable name of the rule that is broken, `no-interface`.
+    code: &'static str,
+    /// `error` or `warning`.
+    severity: &'static str,
+    /// Where, `skills[0].tags`; empty for the card as a whole.
+    field: String,
+    /// What is wrong there.
+    what: String,
+    /// How to mend it.
+    fix: &'static str,
+}
+
+#[utoipa::path(
+    post,
+    path = "/api/v1/cards/check",
+    operation_id = "checkCard",
+    tag = "cards",
+    summary = "Says what is wrong with a card, and keeps nothing",
+    request_body = Look,
+    responses((status = 200, description = "Done", body = Looked)),
+)]
+pub(crate) async fn check(
+    State(hub): State<Hub>,
+    who: Who,
+    body::Json(look): body::Json<Look>,
+) -> Result<Json<Looked>, Problem> {
+    let card = match (&look.card, &look.card_url) {
+        (Some(card), None) => {
+            who.somebody()?;
+            Card::parse(card.as_str()).map_err(Error::from)?
+        }
+        (None, Some(url)) => {
+            // The hub goes where it is sent, so not everybody may send it.
+            who.administrator()?;
+            fetch_card(&hub, url).await?
+        }
+        _ => return Err(Problem::invalid("card", "either `card` or `card_url` is needed")),
+    };
+    let problems = lint_text(card.text()).unwrap_or_default();
+    Ok(Json(Looked {
+        name: AgentName::from_title(&card.card().name),
+        problems: problems.into_iter().map(ProblemView::from).collect(),
+        card: text(&card),
+    }))
+}
+
+impl From<Flaw> for ProblemView {
+    fn from(problem: Flaw) -> Self {
+        Self {
+            code: problem.code(),
+            severity: problem.severity().as_str(),
+            fix: problem.fix(),
+            field: problem.field,
+            what: problem.what,
+        }
+    }
 }
 
 fn text(card: &Card) -> Raw {

@@ -29,7 +29,7 @@ use nuncio_tasks::{
 use serde::{Deserialize, Serialize};
 
 use super::tasks::{
-    self, Canceled,
+    self, CallsBelow, Canceled,
     say::{self, Said},
     sight,
     view::{Between, TaskView, line},
@@ -276,7 +276,7 @@ pub(crate) async fn deny(
     let mut canceled = None;
     if denial.cancel {
         let now = sight::find(&hub, &who, head.id.as_str()).await?;
-        canceled = match tasks::stop(&hub, &who, now).await {
+        canceled = match tasks::stop(&hub, &who, (now, CallsBelow::Cancel)).await {
             Ok(canceled) => Some(canceled),
             // A no was enough: it has ended by itself.
             Err(problem) if problem.status == StatusCode::CONFLICT => None,
@@ -320,7 +320,7 @@ fn decided(is_approved: bool, reason: Option<&str>, form: Option<Raw>) -> Vec<Pa
 
 impl ItemView {
     fn new(hub: &Hub, who: &Who, row: Row) -> Self {
-        let Row { head, status, asked, parent } = row;
+        let Row { head, status, asked, parent, .. } = row;
         let question = status.message.as_ref().map(|message| message.text()).unwrap_or_default();
         Self {
             between: Between::new(hub, who, &head.place),

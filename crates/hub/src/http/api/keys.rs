@@ -7,7 +7,10 @@ use axum::{
     extract::{Path, State},
 };
 use http::StatusCode;
-use nuncio_protocol::{ids::Organisation, time::Timestamp};
+use nuncio_protocol::{
+    ids::{AgentId, Organisation},
+    time::Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
 use super::agents::find;
@@ -104,7 +107,7 @@ pub(crate) async fn revoke_token(
 pub(crate) struct NewEnrolment {
     /// The id of the one agent that may use it.
     #[schema(value_type = Option<String>)]
-    agent: Option<nuncio_protocol::ids::AgentId>,
+    agent: Option<AgentId>,
     /// The name or id of the agent below which the newcomer comes to stand.
     parent: Option<String>,
     /// Whether more than one may use it.
@@ -249,6 +252,12 @@ pub(crate) struct WhoAmI {
     name: Option<String>,
     #[schema(value_type = String)]
     organisation: Organisation,
+    /// The agent that an enrolment token is for, if it is for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    enrols: Option<AgentId>,
+    /// Who signs pair tokens: their `iss`. The keys are below it, at `/.well-known/jwks.json`.
+    issuer: String,
 }
 
 #[utoipa::path(
@@ -259,16 +268,21 @@ pub(crate) struct WhoAmI {
     summary = "Says whom the hub takes the caller for",
     responses((status = 200, description = "Done", body = WhoAmI)),
 )]
-pub(crate) async fn who_am_i(who: Who) -> Json<WhoAmI> {
-    let role = match who.role {
+pub(crate) async fn who_am_i(State(hub): State<Hub>, who: Who) -> Json<WhoAmI> {
+    let role = match &who.role {
         Role::Administrator => "administrator",
         Role::Viewer => "viewer",
         Role::Person => "person",
         Role::Agent(_) => "agent",
         Role::Newcomer(_) => "newcomer",
     };
+    let enrols = match &who.role {
+        Role::Newcomer(enrolment) => enrolment.agent.clone(),
+        _ => None,
+    };
     let name = who.identity.name().map(str::to_owned);
-    Json(WhoAmI { role, name, organisation: who.organisation })
+    let issuer = hub.minter.issuer().to_owned();
+    Json(WhoAmI { role, name, organisation: who.organisation, enrols, issuer })
 }
 
 fn after(lifetime: Duration) -> Option<Timestamp> {

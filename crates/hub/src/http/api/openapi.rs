@@ -23,8 +23,8 @@ use utoipa::{
 };
 
 use super::{
-    agents, audit, cards, epoch, events, inbox, keys, register, route, rules, runs, tasks,
-    triggers, work, workflows,
+    agents, audit, cards, configuration, doctor, epoch, events, inbox, keys, register, route,
+    rules, runs, tasks, triggers, work, workflows,
 };
 
 /// What an answer can be instead of what was asked for.
@@ -83,6 +83,8 @@ const BESIDE: [(&str, &str, &str, &str); 9] = [
         cards::history,
         cards::held,
         cards::decide,
+        cards::check,
+        doctor::examine,
         keys::tokens,
         keys::new_token,
         keys::revoke_token,
@@ -97,7 +99,9 @@ const BESIDE: [(&str, &str, &str, &str); 9] = [
         rules::put,
         rules::remove,
         rules::explain,
+        rules::reach,
         route::route,
+        configuration::show,
         epoch::epoch,
         events::list,
         events::socket,
@@ -112,6 +116,7 @@ const BESIDE: [(&str, &str, &str, &str); 9] = [
         tasks::tree,
         tasks::cancel,
         tasks::say::reply,
+        tasks::wire::show,
         tasks::push::show,
         tasks::push::redeliver,
         workflows::list,

@@ -14,10 +14,15 @@ use serde::{Deserialize, Serialize};
 
 use super::agents::find;
 use crate::{
+    agent::Agent,
     error::Error,
     http::{body, problem::Problem, query::Query, who::Who},
     hub::Hub,
+    name::AgentName,
 };
+
+/// How many agents are listed at either end of the calls of one.
+const MOST_RELATED: usize = 500;
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct RuleList {
@@ -203,4 +208,70 @@ pub(crate) async fn explain(
         rule: decision.rule().map(str::to_owned),
         epoch: hub.directory.state().epoch(organisation),
     }))
+}
+
+/// Whom an agent may call, and who may call it.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Reach {
+    may_call: Vec<Related>,
+    callers: Vec<Related>,
+    /// Whether there are more on a side than are listed.
+    is_cut: bool,
+}
+
+/// An agent at the other end of a call, and why the call is allowed.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct Related {
+    #[schema(value_type = String)]
+    id: AgentId,
+    #[schema(value_type = String)]
+    name: AgentName,
+    #[schema(value_type = String)]
+    code: &'static str,
+    /// The decision in a sentence.
+    reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+}
+
+#[utoipa::path(
+    get,
+    path = "/api/v1/agents/{agent}/reach",
+    operation_id = "showReach",
+    tag = "rules",
+    summary = "Lists whom an agent may call and who may call it, with the reasons",
+    params(("agent" = String, Path, description = "The name or id of an agent")),
+    responses((status = 200, description = "Done", body = Reach)),
+)]
+pub(crate) async fn reach(
+    State(hub): State<Hub>,
+    who: Who,
+    Path(agent): Path<String>,
+) -> Result<Json<Reach>, Problem> {
+    who.overseer()?;
+    let own = find(&hub, &who, &agent)?.id.clone();
+    let organisation = &who.organisation;
+    let state = hub.directory.state();
+    let related = |caller: &AgentId, target: &AgentId, other: &Agent| {
+        let asker = Asker::Agent { id: caller, organisation };
+        let decision = state.decider().decide(&**state, &Question::new(asker, target));
+        decision.is_allowed().then(|| Related {
+            id: other.id.clone(),
+            name: other.name.clone(),
+            code: decision.reason().code(),
+            reason: decision.to_string(),
+            rule: decision.rule().map(str::to_owned),
+        })
+    };
+    let others = || state.in_order(organisation, None).filter(|other| other.id != own);
+    let list = |mut found: Vec<Related>| {
+        let is_cut = found.len() > MOST_RELATED;
+        found.truncate(MOST_RELATED);
+        (found, is_cut)
+    };
+    let calls = others().filter_map(|other| related(&own, &other.id, other));
+    let (may_call, are_cut) = list(calls.take(MOST_RELATED + 1).collect());
+    let callers = others().filter_map(|other| related(&other.id, &own, other));
+    let (callers, is_cut) = list(callers.take(MOST_RELATED + 1).collect());
+    Ok(Json(Reach { may_call, callers, is_cut: is_cut || are_cut }))
 }

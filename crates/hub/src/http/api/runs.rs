@@ -11,7 +11,7 @@ use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, StatusCode};
 use nuncio_protocol::{
     error::Error as A2aError,
-    ids::{TaskId, Tenant},
+    ids::{AgentId, TaskId, Tenant},
     json::{Object, Raw},
     message::{Message, Part},
     operation::{Operation, SendMessageRequest},
@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     tasks::{
-        self, Canceled,
+        self, CallsBelow, Canceled,
         log::Watching,
         say::{self, Said},
         sight,
@@ -185,7 +185,7 @@ pub(crate) async fn whole(hub: &Hub, who: &Who, head: &Head) -> Result<WholeRun,
 /// Returns what the workflow of a run is called now.
 fn called(hub: &Hub, head: &Head, then: String) -> String {
     let state = hub.directory.state();
-    let id = nuncio_protocol::ids::AgentId::parse(head.place.agent.as_str()).ok();
+    let id = AgentId::parse(head.place.agent.as_str()).ok();
     let agent = id.and_then(|id| state.agent(&id).cloned());
     agent.map_or(then, |agent| agent.name.as_str().to_owned())
 }
@@ -199,8 +199,16 @@ pub(crate) async fn find(hub: &Hub, who: &Who, run: &str) -> Result<Head, Proble
     let tasks = sight::gateway(hub)?.tasks();
     match first_entries(tasks, &head).await?.begun {
         Some(_) => Ok(head),
+        // It is one as soon as it was accepted, before the runner has said its first word.
+        None if is_workflow(hub, &head) => Ok(head),
         None => Err(unknown()),
     }
+}
+
+/// Tells whether a task was given to a workflow.
+fn is_workflow(hub: &Hub, head: &Head) -> bool {
+    let agent = AgentId::parse(head.place.agent.as_str());
+    agent.is_ok_and(|agent| hub.directory.state().workflow(&agent, None).is_some())
 }
 
 /// Reads how a run has begun.
@@ -447,7 +455,7 @@ pub(crate) async fn cancel(
 ) -> Result<Json<Canceled>, Problem> {
     let head = find(&hub, &who, &run).await?;
     sight::may(&hub, &who, &head.place, Operation::CancelTask)?;
-    Ok(Json(tasks::stop(&hub, &who, head).await?))
+    Ok(Json(tasks::stop(&hub, &who, (head, CallsBelow::Cancel)).await?))
 }
 
 /// How a run is repeated.

@@ -5,6 +5,7 @@ pub(crate) mod push;
 pub(crate) mod say;
 pub(crate) mod sight;
 pub(crate) mod view;
+pub(crate) mod wire;
 
 use axum::{
     Json,
@@ -234,29 +235,56 @@ pub(crate) struct Canceled {
     going_on: Vec<StoppedView>,
 }
 
+/// What ends with a task.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Cancel {
+    /// What becomes of the calls made because of it: `cancel`, or `keep` to end it alone.
+    #[param(inline)]
+    below: CallsBelow,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CallsBelow {
+    #[default]
+    Cancel,
+    Keep,
+}
+
 #[utoipa::path(
     post,
     path = "/api/v1/tasks/{task}/cancel",
     operation_id = "cancelTask",
     tag = "tasks",
     summary = "Ends a task and every call made because of it",
-    params(("task" = String, Path, description = "The id of a task")),
+    params(("task" = String, Path, description = "The id of a task"), Cancel),
     responses((status = 200, description = "Done", body = Canceled)),
 )]
 pub(crate) async fn cancel(
     State(hub): State<Hub>,
     who: Who,
     Path(task): Path<String>,
+    Query(cancel): Query<Cancel>,
 ) -> Result<Json<Canceled>, Problem> {
     let head = sight::find(&hub, &who, &task).await?;
     sight::may(&hub, &who, &head.place, Operation::CancelTask)?;
-    Ok(Json(stop(&hub, &who, head).await?))
+    Ok(Json(stop(&hub, &who, (head, cancel.below)).await?))
 }
 
-/// Ends a task and every call made because of it, and writes down who wanted it.
-pub(crate) async fn stop(hub: &Hub, who: &Who, head: Head) -> Result<Canceled, Problem> {
+/// Ends a task, usually with every call made because of it, and writes down who wanted it.
+pub(crate) async fn stop(
+    hub: &Hub,
+    who: &Who,
+    (head, below): (Head, CallsBelow),
+) -> Result<Canceled, Problem> {
     let id = head.id.clone();
-    let ended = tree::cancel_all(sight::gateway(hub)?.tasks(), head).await?;
+    let tasks = sight::gateway(hub)?.tasks();
+    let ended = match below {
+        CallsBelow::Cancel => tree::cancel_all(tasks, head).await?,
+        CallsBelow::Keep => tree::cancel_alone(tasks, head).await?,
+    };
     let detail = format!("{} tasks", ended.len());
     note(hub, who, ("task.cancel", id.as_str(), &detail)).await;
     let (going_on, stopped): (Vec<_>, Vec<_>) =

@@ -27,6 +27,27 @@ async fn an_enrolment_token_lets_one_agent_in_which_then_has_a_token_of_its_own(
 }
 
 #[tokio::test]
+async fn the_reach_of_an_agent_names_both_ends_and_the_reasons() {
+    let running = Running::start().await;
+    running.join("lead", None).await;
+    let writer = running.join("writer", Some("lead")).await;
+    running.join("auditor", None).await;
+    let rule = json!({
+        "effect": "allow", "caller": { "agent": "auditor" }, "target": { "agent": "writer" },
+    });
+    running.done("PUT", "/api/v1/rules/audit", &rule).await;
+    let reach = running.done("GET", "/api/v1/agents/writer/reach", &Value::Null).await;
+    let ends = |side: &str| {
+        let related = reach[side].as_array().unwrap().iter();
+        related.map(|one| json!([one["name"], one["code"], one["rule"]])).collect::<Vec<_>>()
+    };
+    assert_eq!(ends("may_call"), [json!(["lead", "CHILD", null])], "{reach}");
+    let auditor = json!(["auditor", "RULE_ALLOWS", "audit"]);
+    assert_eq!(ends("callers"), [auditor, json!(["lead", "PARENT", null])], "{reach}");
+    check_refused(&get(&writer.http, "/api/v1/agents/writer/reach").await, 403, "FORBIDDEN");
+}
+
+#[tokio::test]
 async fn t20_an_agent_that_may_not_be_known_of_is_like_one_that_is_not_there() {
     let running = Running::start().await;
     let lead = running.join("lead", None).await;

@@ -12,6 +12,7 @@ use std::{
 use axum::{Router, extract::State, routing::get};
 use http::StatusCode;
 use nuncio_hub::{directory::Item, event};
+use nuncio_testkit::wire::Http;
 use serde_json::{Value, json};
 
 use super::{Running, acme, card};
@@ -66,6 +67,37 @@ async fn an_agent_that_is_asked_goes_and_comes_with_its_answers() {
     let gone = wait_for(&running, 0, event::Name::Offline).await;
     agent.is_well.store(true, Ordering::SeqCst);
     wait_for(&running, gone, event::Name::Online).await;
+}
+
+#[tokio::test]
+async fn a_card_is_looked_at_before_its_agent_is_kept() {
+    let running = Running::start().await;
+    let agent = agent().await;
+    let url = format!("http://{}", agent.address);
+    let look = json!({ "card_url": url });
+    let found = running.done("POST", "/api/v1/cards/check", &look).await;
+    assert_eq!((&found["name"], &found["card"]["name"]), (&json!("asked"), &json!("asked")));
+    let agents = running.done("GET", "/api/v1/agents", &Value::Null).await;
+    assert_eq!(agents["agents"], json!([]), "nothing is kept");
+
+    let bad = json!({ "card": { "name": "bad", "description": "d", "version": "1" } });
+    let found = running.done("POST", "/api/v1/cards/check", &bad).await;
+    let problems = found["problems"].as_array().expect("a list");
+    let missing = problems.iter().find(|problem| problem["code"] == "no-interface");
+    let missing = missing.unwrap_or_else(|| panic!("{found}"));
+    assert_eq!(missing["severity"], "error");
+    assert!(missing["fix"].as_str().is_some_and(|fix| !fix.is_empty()), "{found}");
+
+    let check = async |who: &Http, body: &Value| {
+        super::send(who, "POST", "/api/v1/cards/check", body).await.status
+    };
+    let member = running.join("writer", None).await;
+    assert_eq!(check(&member.http, &look).await, 403, "the hub goes where administrators send it");
+    assert_eq!(check(&member.http, &bad).await, 200);
+    assert_eq!(check(&running.stranger, &bad).await, 401);
+    assert_eq!(check(&running.administrator, &json!({})).await, 400);
+    let both = json!({ "card": {}, "card_url": url });
+    assert_eq!(check(&running.administrator, &both).await, 400);
 }
 
 #[tokio::test]

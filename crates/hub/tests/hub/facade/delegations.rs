@@ -20,7 +20,7 @@ struct Team {
 
 impl Team {
     async fn new(acts: impl IntoIterator<Item = Act>) -> Self {
-        let world = World::carrying(|settings| settings.in_flight = 1).await;
+        let world = World::carrying(|settings| settings.limits.in_flight = 1).await;
         let stub = Stub::start(acts).await;
         let lead = world.add("lead", None).await;
         let pm = world.employ("pm", &stub, Some(&lead)).await;

@@ -30,7 +30,7 @@ fn queued(reply: &Reply) -> String {
 /// MG-11: the end of one call makes room for the next, without any heartbeat.
 #[tokio::test]
 async fn t11_a_message_for_a_busy_agent_is_kept_and_delivered_once() {
-    let world = World::carrying(|settings| settings.in_flight = 1).await;
+    let world = World::carrying(|settings| settings.limits.in_flight = 1).await;
     let gate = Arc::new(Semaphore::new(0));
     let acts = ["one", "two", "three"].map(|text| Act::after(&gate, Act::Say(text)));
     let stub = Stub::start(acts).await;
@@ -130,8 +130,8 @@ async fn md33_a_message_waits_no_longer_than_it_may() {
 #[tokio::test]
 async fn md32_who_finds_the_queue_full_is_told_to_come_back() {
     let world = World::carrying(|settings| {
-        settings.in_flight = 1;
-        settings.queue = 1;
+        settings.limits.in_flight = 1;
+        settings.limits.queue = 1;
     })
     .await;
     let gate = Arc::new(Semaphore::new(0));
@@ -194,7 +194,7 @@ async fn t11_a_queued_message_survives_a_kill_and_is_delivered_once() {
 #[tokio::test]
 async fn t11_a_message_is_not_sent_twice_when_the_hub_is_killed_after_it_was_handed_over() {
     fn change(settings: &mut nuncio_hub::gateway::Settings) {
-        settings.in_flight = 1;
+        settings.limits.in_flight = 1;
     }
     let disk = Disk::default();
     let never = Arc::new(Semaphore::new(0));

@@ -46,6 +46,8 @@ async fn the_best_who_can_be_reached_is_called_and_keeps_the_task() {
     assert_eq!(status, 200, "{answer}");
     let task = &answer["task"];
     assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{answer}");
+    // C-32: the agent is told which of its skills is meant.
+    assert_eq!(task["history"][0]["metadata"]["skillId"], json!(skill), "{answer}");
     let id = task["id"].as_str().expect("an id");
     let mut more = message("me");
     more["message"]["taskId"] = json!(id);

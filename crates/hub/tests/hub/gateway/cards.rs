@@ -7,6 +7,11 @@ use nuncio_client::{
     Credentials, Origin,
     credentials::{ApiKey, KeyPlace},
 };
+use nuncio_hub::{
+    directory::Options,
+    memory::MemoryHub,
+    signatures::{CardSignatures, SignaturePolicy},
+};
 use nuncio_net::Secret;
 use nuncio_protocol::{
     card::{AgentCard, AgentSkill, read_any},
@@ -21,7 +26,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     agents::{Served, Skilled},
-    callers::{FORMS, ask, refused},
+    callers::{FORMS, ask, message, refused},
     stage::{Script, Stage},
     world::World,
 };
@@ -112,4 +117,23 @@ async fn a_card_is_signed_tagged_and_not_for_strangers() {
     let again = [("a2a-version", "1.0"), ("if-none-match", tag)];
     assert_eq!(ann.request("GET", path, &again, "").await.status, 304);
     assert!(reply.header("cache-control").contains("private"), "{:?}", reply.headers);
+}
+
+/// An agent from the time before cards had to be signed is not called any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_whose_card_nobody_signed_is_not_called_where_somebody_must() {
+    let store = Arc::new(MemoryHub::default());
+    let stage = Stage::default();
+    let agent = Served::script(WireForm::V1, Skilled::Resumes, &stage).await;
+    let before = World::on(Arc::clone(&store), Options::default(), |_| {}).await;
+    before.add("worker", &agent.url()).await;
+    let mut options = Options::default();
+    options.signatures = CardSignatures::new(SignaturePolicy::Require);
+    let world = World::on(store, options, |_| {}).await;
+    let ann = world.key("ann").await;
+    let send = Request::SendMessage(message("count:1"));
+    let error = refused(&world.remote(&ann, "worker", WireForm::V1), send).await;
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
+    assert!(error.message().contains("is not signed"), "{error:?}");
+    assert_eq!(stage.begun("1"), 0, "it was not called");
 }

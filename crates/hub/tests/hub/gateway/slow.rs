@@ -70,12 +70,12 @@ struct Scene {
 impl Scene {
     async fn new(script: fn(&Value) -> Response) -> Self {
         let world = World::with(|settings| {
-            settings.in_flight = 4;
-            settings.queue = 2;
-            settings.queue_wait = Duration::from_millis(200);
+            settings.limits.in_flight = 4;
+            settings.limits.queue = 2;
+            settings.limits.queue_wait = Duration::from_millis(200);
             settings.cancel = Duration::from_millis(400);
             settings.lost = Duration::from_millis(300);
-            settings.options.clocks.idle = Duration::from_millis(300);
+            settings.limits.clocks.idle = Duration::from_millis(300);
             settings.options.resumes.pause = Duration::from_millis(1);
             settings.options.resumes.in_vain = 2;
         })

@@ -103,7 +103,12 @@ async fn check_cuts(agent: WireForm, skilled: Skilled, mut chance: Random) {
     const STREAMS: usize = 6;
     const PIECES: u32 = 30;
     let what = format!("{} {skilled:?}", agent.name());
-    let world = World::with(|settings| impatient(&mut settings.options)).await;
+    let world = World::with(|settings| {
+        impatient(&mut settings.options);
+        settings.limits.clocks.idle = settings.options.clocks.idle;
+        settings.limits.clocks.first_byte = settings.options.clocks.first_byte;
+    })
+    .await;
     let stage = Stage::default();
     let mut far = Cutter::by_chance(STREAMS * 2, chance.fork()).await;
     let served = Served::behind(far.address, agent, skilled, &stage).await;

@@ -35,11 +35,19 @@ impl World {
 
     /// Starts with other settings of the gateway.
     pub(crate) async fn with(adjust: impl FnOnce(&mut gateway::Settings)) -> Self {
+        Self::on(Arc::new(MemoryHub::default()), Options::default(), adjust).await
+    }
+
+    /// Starts on what an earlier one has kept of its agents.
+    pub(crate) async fn on(
+        store: Arc<MemoryHub>,
+        options: Options,
+        adjust: impl FnOnce(&mut gateway::Settings),
+    ) -> Self {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
         let listener = Listener::bind(nowhere).await.expect("there is a free port");
         let address = listener.local_addr();
-        let store = Arc::new(MemoryHub::default());
-        let directory = Directory::open(store, Options::default()).await.expect("it opens");
+        let directory = Directory::open(store, options).await.expect("it opens");
         let keys = Gatekeeper::builder().api_keys(directory.clone());
         let gatekeeper = keys.build().expect("there is a way in");
         let mut settings = Settings::new(acme(), format!("http://{address}"));

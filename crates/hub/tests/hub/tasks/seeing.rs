@@ -29,6 +29,7 @@ async fn a_list_says_who_asked_whom_what_and_how_it_stands() {
     assert_eq!(row["state"], "TASK_STATE_INPUT_REQUIRED");
     assert_eq!((&row["asked"], &row["said"]), (&json!("pay 40 EUR"), &json!("May I pay 40 EUR?")));
     assert!(row["context_id"].is_string() && row["updated"].is_string(), "{row}");
+    assert!(row["began"].is_string(), "{row}");
 
     let whole = office.done("GET", &format!("/api/v1/tasks/{task}"), &Value::Null).await;
     assert_eq!(whole["task"]["id"], *task);

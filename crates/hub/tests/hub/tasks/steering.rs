@@ -35,6 +35,27 @@ async fn a_cancel_ends_the_whole_tree_and_says_what_it_stopped() {
 }
 
 #[tokio::test]
+async fn a_task_can_be_ended_without_the_calls_below_it() {
+    let office = Office::open().await;
+    let (_, boss) = office.join("boss").await;
+    let task = ask(&office.administrator, "boss", "wait for others").await;
+    let because = [("a2a-parent-task", task.as_str())];
+    let below = call(&boss, "clerk", "wait too", &because).await;
+    let below = below["result"]["task"]["id"].as_str().expect("an id");
+
+    let path = format!("/api/v1/tasks/{task}/cancel?below=keep");
+    let ended = office.done("POST", &path, &Value::Null).await;
+    assert_eq!(ended["stopped"].as_array().map(Vec::len), Some(1), "{ended}");
+    assert_eq!(ended["stopped"][0]["id"], *task);
+    let left = office.done("GET", &format!("/api/v1/tasks/{below}"), &Value::Null).await;
+    assert_eq!(left["state"], "TASK_STATE_WORKING");
+    let administrator = &office.administrator;
+    refused(administrator, ("POST", &path), &Value::Null, (409, "TASK_NOT_CANCELABLE")).await;
+    let path = format!("/api/v1/tasks/{task}/cancel?below=rescue");
+    refused(administrator, ("POST", &path), &Value::Null, (400, "INVALID")).await;
+}
+
+#[tokio::test]
 async fn calls_of_a_task_that_has_ended_can_still_be_ended_with_it() {
     let office = Office::open().await;
     let (_, boss) = office.join("boss").await;

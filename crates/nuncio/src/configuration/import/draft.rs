@@ -26,10 +26,15 @@ impl Draft {
     /// Names an agent after the host of its URL, unlike those before.
     pub(super) fn name_for(&mut self, url: &WebUrl) -> AgentName {
         let parsed = url::Url::parse(url.as_str()).ok();
-        let host = parsed.as_ref().and_then(url::Url::host_str).unwrap_or_default();
+        let host = match parsed.as_ref().and_then(url::Url::host) {
+            // A name that looks like an address would be taken for one: `nuncio send -a`.
+            Some(url::Host::Ipv4(address)) => address.to_string().replace('.', "-"),
+            Some(host) => host.to_string(),
+            None => String::new(),
+        };
         let port = parsed.as_ref().and_then(url::Url::port);
         let with_port = port.map(|port| format!("{host}-{port}"));
-        self.first_free([host.to_owned()].into_iter().chain(with_port))
+        self.first_free([host].into_iter().chain(with_port))
     }
 
     fn first_free(&mut self, wanted: impl IntoIterator<Item = String>) -> AgentName {

@@ -63,7 +63,7 @@ tools:
             "a.example https://a.example/x trust 5 50ms",
             "a.example-8443 https://a.example:8443 trust 4 \
              in 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16",
-            "127.0.0.1 http://127.0.0.1:9 trust 1 http in 127.0.0.0/8",
+            "127-0-0-1 http://127.0.0.1:9 trust 1 http in 127.0.0.0/8",
             "b.example http://b.example/ trust 2 http",
         ]
     );
@@ -100,7 +100,7 @@ fn pocketpaws_settings_are_taken_over() {
             "agent-b http://agent-b:8001 trust 3 http in 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16",
             "agent-c https://agent-c trust 3 in 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16",
             "1 http://[::1]:7 trust 3 http in ::1/128",
-            "10.0.0.7 https://10.0.0.7 trust 3 in 10.0.0.7/32",
+            "10-0-0-7 https://10.0.0.7 trust 3 in 10.0.0.7/32",
         ]
     );
     check_told(

@@ -13,7 +13,7 @@ use rustix::{
     termios::{Winsize, tcsetwinsize},
 };
 
-use crate::cli::support::{User, came_of, serve};
+use crate::cli::support::{User, came_of, normal, serve};
 
 /// Runs a command in a terminal; returns its exit code and everything it wrote there.
 pub(crate) fn play(command: Command) -> (i32, Vec<u8>) {
@@ -103,6 +103,21 @@ fn a_long_wait_is_shown_on_a_terminal_and_leaves_no_trace() {
     }
     let (_, json) = in_terminal(&user, &["send", "-a", &url, "hello", "-o", "json"], &[]);
     assert!(json.starts_with('{') && !json.contains('\u{1b}'), "{json:?}");
+}
+
+#[test]
+fn a_terminal_is_left_with_what_a_pipe_gets() {
+    let (_agent, url) = serve(&["--name", "upper", "--in-memory", "--", "tr", "a-z", "A-Z"]);
+    let user = User::new();
+    for words in [
+        &["send", "-a", &url, "hello, agents"][..],
+        &["send", "-a", &url, "once more", "--stream"],
+        &["card", "get", &url],
+    ] {
+        let came = user.run(words);
+        let (code, written) = in_terminal(&user, words, &[]);
+        assert_eq!((code, normal(&seen(written.as_bytes()))), (came.code, came.out));
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ use tokio::time::{sleep, timeout};
 use super::agent::PIECES;
 
 /// How long a caller comes back before the test fails instead of hanging.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Calls an agent through a hub.
 pub(super) struct Caller(Remote);

@@ -151,3 +151,10 @@ fn a_title_becomes_a_name_and_another_can_be_wished_for() {
     assert!(bad.err.contains("bad.yaml:4:55: error: "), "{bad:?}");
     assert!(!shop.did(&["workflow", "list"]).contains("\nshout "), "nothing was saved");
 }
+
+#[test]
+fn the_examples_are_without_errors_and_warnings() {
+    let shop = Shop::open();
+    let words = ["workflow", "validate", "shout.yaml", "publish.yaml", "lines.yaml"];
+    assert_eq!(shop.did(&words), "");
+}

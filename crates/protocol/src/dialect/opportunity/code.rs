@@ -62,6 +62,7 @@ fn code(error: &Error) -> &'static str {
         ErrorKind::Internal
         | ErrorKind::InvalidAgentResponse
         | ErrorKind::RateLimited
+        | ErrorKind::BudgetExceeded
         | ErrorKind::Other(_) => "INTERNAL_ERROR",
     }
 }

@@ -314,6 +314,7 @@ fn every_error_is_told_by_its_body_and_has_the_status_that_0_3_expects() {
             ErrorKind::Unauthenticated => 401,
             ErrorKind::PermissionDenied => 403,
             ErrorKind::RateLimited => 429,
+            ErrorKind::BudgetExceeded => 402,
             ErrorKind::TooLarge => 413,
             ErrorKind::Unavailable => 503,
             ErrorKind::Timeout => 504,

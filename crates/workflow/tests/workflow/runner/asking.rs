@@ -6,6 +6,8 @@ use nuncio_protocol::{
     state::TaskState,
 };
 
+use nuncio_workflow::runner::Settings;
+
 use super::site::{TestSite, completed, text};
 
 const ASKING: &str = "
@@ -122,4 +124,40 @@ async fn questions_survive_a_restart() {
     let task = site.say("asking", &asking.id, Message::user("yes")).await;
     completed(&task);
     assert_eq!(text(&task), "heard yes");
+}
+
+/// Limits that leave room for one call.
+fn narrow() -> Settings {
+    let mut settings = Settings::default();
+    settings.over_all = 1;
+    settings
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waits_for_an_answer_takes_no_room() {
+    let site = TestSite::start_with(narrow(), &[ASKING]);
+    let one = site.run("asking", &[("topic", "\"one\"")]).await;
+    let two = site.run("asking", &[("topic", "\"two\"")]).await;
+    assert_eq!(two.status.state, TaskState::InputRequired);
+    for task in [one, two] {
+        completed(&site.say("asking", &task.id, Message::user("yes")).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_within_a_run_takes_room_for_its_calls_alone() {
+    let nested = "
+name: outer
+nodes:
+  - {id: inner, type: workflow, config: {workflow: inner}}
+";
+    let inner = "
+name: inner
+nodes:
+  - {id: shout, type: external, config: {agent: upper, prompt: hey}}
+";
+    let site = TestSite::start_with(narrow(), &[nested, inner]);
+    let task = site.run("outer", &[]).await;
+    completed(&task);
+    assert_eq!(text(&task), "HEY");
 }

@@ -58,10 +58,20 @@ pub(super) struct TestSite {
 impl TestSite {
     /// Starts an engine that knows these workflows.
     pub(super) fn start(workflows: &[&str]) -> Self {
-        Self::start_on(Arc::new(MemoryStore::default()), workflows, Told::default())
+        Self::start_with(Settings::default(), workflows)
     }
 
-    fn start_on(store: Arc<MemoryStore>, workflows: &[&str], told: Told) -> Self {
+    /// The same, with other limits.
+    pub(super) fn start_with(settings: Settings, workflows: &[&str]) -> Self {
+        Self::start_on(Arc::new(MemoryStore::default()), settings, workflows, Told::default())
+    }
+
+    fn start_on(
+        store: Arc<MemoryStore>,
+        settings: Settings,
+        workflows: &[&str],
+        told: Told,
+    ) -> Self {
         let named = workflows.iter().map(|text| {
             let workflow = nuncio_workflow::graph::Workflow::read(text).expect("a workflow");
             (workflow.name().to_owned(), (*text).to_owned())
@@ -74,7 +84,7 @@ impl TestSite {
             failures: Mutex::default(),
         }));
         let site = Self { place, store: Arc::clone(&store) };
-        let runner = Runner::new(Arc::new(site.clone()), Settings::default());
+        let runner = Runner::new(Arc::new(site.clone()), settings);
         let roster = Roster { site: site.clone(), runner: Employed::new(runner) };
         Tasks::builder(store)
             .agents(Arc::new(roster))
@@ -91,7 +101,7 @@ impl TestSite {
         };
         let texts: Vec<&str> = workflows.iter().map(String::as_str).collect();
         let told = Arc::clone(&self.place.0.told);
-        Self::start_on(self.store, &texts, told)
+        Self::start_on(self.store, Settings::default(), &texts, told)
     }
 
     /// Returns what agents were told, sorted.

@@ -41,6 +41,10 @@ pub(crate) struct TaskView {
     /// When that was said.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) updated: Timestamp,
+    /// When it began, as far back as its log reaches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(crate) began: Option<Timestamp>,
     /// How many events there are.
     pub(crate) events: u64,
     /// What was asked, in a line.
@@ -101,12 +105,13 @@ pub(crate) struct StoppedView {
 
 impl TaskView {
     pub(crate) fn new(hub: &Hub, who: &Who, row: Row) -> Self {
-        let Row { head, status, asked, parent } = row;
+        let Row { head, status, asked, began, parent } = row;
         let said = status.message.map(|message| message.text()).unwrap_or_default();
         Self {
             between: Between::new(hub, who, &head.place),
             state: status.state.as_str(),
             updated: head.updated,
+            began,
             events: head.seq.0,
             asked: line(&asked),
             said: line(&said),

@@ -51,12 +51,12 @@ struct Body {
 /// answer is one of JSON-RPC.
 pub(super) fn is_rejected(error: &Error) -> bool {
     !error.metadata().contains_key(DELIVERY)
-        && error.reason() != BUDGET
         && !matches!(
             error.kind(),
             ErrorKind::Unauthenticated
                 | ErrorKind::PermissionDenied
                 | ErrorKind::RateLimited
+                | ErrorKind::BudgetExceeded
                 | ErrorKind::TooLarge
                 | ErrorKind::Unavailable
                 | ErrorKind::Timeout
@@ -136,6 +136,7 @@ impl Outcome {
             ErrorKind::TaskNotCancelable => StatusCode::CONFLICT,
             ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            ErrorKind::BudgetExceeded => StatusCode::PAYMENT_REQUIRED,
             ErrorKind::InvalidAgentResponse | ErrorKind::Timeout => StatusCode::BAD_GATEWAY,
             ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             ErrorKind::Internal | ErrorKind::Other(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -201,7 +202,7 @@ mod tests {
         }
         let busy = unavailable().with_reason(reason::AGENT_BUSY);
         check(&busy, Online, 503, r#"{"error":"why","busy":true,"retry_after":30}"#);
-        let money = error(ErrorKind::RateLimited).with_reason(BUDGET);
+        let money = error(ErrorKind::BudgetExceeded);
         check(&money, Online, 402, r#"{"error":"why"}"#);
         check(&unavailable(), Online, 503, r#"{"error":"why"}"#);
         check(&told("unknown"), Online, 502, r#"{"error":"why","delivery_confirmed":false}"#);

@@ -255,6 +255,7 @@ fn reply(agent: &str, echo: &Echo, outcome: Result<&A2aResponse, &Error>) -> Res
             ErrorKind::Unauthenticated => StatusCode::UNAUTHORIZED,
             ErrorKind::PermissionDenied => StatusCode::FORBIDDEN,
             ErrorKind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            ErrorKind::BudgetExceeded => StatusCode::PAYMENT_REQUIRED,
             ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::OK,
         };

@@ -171,6 +171,7 @@ impl Refused {
             StatusCode::REQUEST_TIMEOUT => ErrorKind::Timeout,
             StatusCode::PAYLOAD_TOO_LARGE => ErrorKind::TooLarge,
             StatusCode::TOO_MANY_REQUESTS => ErrorKind::RateLimited,
+            StatusCode::PAYMENT_REQUIRED => ErrorKind::BudgetExceeded,
             StatusCode::SERVICE_UNAVAILABLE => ErrorKind::Unavailable,
             status if status.is_server_error() => ErrorKind::Internal,
             _ => ErrorKind::InvalidRequest,
