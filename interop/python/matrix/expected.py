@@ -10,9 +10,9 @@ BINDINGS = ["JSONRPC", "HTTP+JSON", "GRPC"]
 # The SDKs, and the versions of A2A that each speaks as a client.
 NAMES = {
     "python": "a2a-sdk (Python)",
-    "python-older": "a2a-sdk (Python) of 0.3",
+    "python-older": "a2a-sdk (Python)",
     "js": "@a2a-js/sdk",
-    "js-older": "@a2a-js/sdk of 0.3",
+    "js-older": "@a2a-js/sdk",
     "rust": "a2a-client-lf, a2a-server-lf",
     "rust-tomtom": "a2a-protocol-sdk (tomtom215)",
 }

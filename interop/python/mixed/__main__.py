@@ -32,7 +32,7 @@ SETTINGS = """
 agents:
   - name: home
     kind: command
-    command: [sh, -c, 'read -r said; echo "$$said" >> heard-home; echo "home($$said)"']
+    command: [sh, -c, 'read -r said; echo "$$said" >> heard-home; printf "home(%s)" "$$said"']
 """
 
 INNER = f"""

@@ -2,6 +2,7 @@
 
 mod answering;
 mod files;
+mod plan;
 mod running;
 mod watching;
 

@@ -6,7 +6,7 @@ use super::{call, definition, office, payment};
 use crate::tasks::office::{done, send};
 
 #[tokio::test]
-async fn u18_nodes_have_cards_and_there_is_one_for_all() {
+async fn u18_u22_nodes_have_cards_and_there_is_one_for_all() {
     let office = office(&[definition()]).await;
     let ann = &office.administrator;
     let card = done(ann, "GET", "/a2a/nodes/draft/agent-card", &Value::Null).await;

@@ -28,7 +28,7 @@ fn params(request: &Request) -> String {
 }
 
 #[test]
-fn the_example_is_read_and_written_back() {
+fn u22_messages_are_read_and_written_back() {
     // T-01, U-15. Whether to wait is said expressly (catalogue §7.4).
     let call = Upal.read_call(REQUEST).unwrap();
     assert_eq!(
@@ -101,7 +101,7 @@ fn without_message_ids(json: &str) -> String {
 }
 
 #[test]
-fn tasks_have_a_bare_status_messages_and_numbered_artifacts() {
+fn u22_tasks_have_a_bare_status_messages_and_numbered_artifacts() {
     // U-05, U-06, U-08, U-09, U-11
     task(
         r#"{"id":"task-1","contextId":"c1","status":"completed","messages":[{"role":"user","parts":[{"type":"text","text":"go"}]}],"artifacts":[{"name":"n","description":"d","parts":[{"type":"text","text":"x","mimeType":"text/plain"}],"index":0,"metadata":{"k":"v"}},{"parts":[{"type":"data","mimeType":"application/json","data":[1]},{"type":"file","file":{"uri":"https://h/x","name":"x","mimeType":"a/b"}},{"type":"file","file":{"bytes":"aGk="}}],"index":1}]}"#,
@@ -285,7 +285,7 @@ fn bad_tasks_are_refused_with_the_path() {
 }
 
 #[test]
-fn the_card_is_written_as_upal_reads_it() {
+fn u22_the_card_is_written_as_upal_reads_it() {
     // T-01, U-10, U-13
     let card: AgentCard = from_str(
         r#"{"name":"research-agent","description":"Research expert agent","supportedInterfaces":[{"url":"h:1","protocolBinding":"GRPC"},{"url":"http://localhost:8080/a2a/nodes/research","protocolBinding":"JSONRPC"}],"capabilities":{"streaming":true},"skills":[{"id":"research","name":"Research Topic","description":"Researches a given topic using LLM","outputModes":["text/plain","application/json"]}],"defaultInputModes":["text/plain"],"defaultOutputModes":["text/plain"]}"#,
