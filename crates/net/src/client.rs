@@ -98,7 +98,9 @@ impl Client {
             connect_limit: Duration::from_secs(5),
             connections: 1024,
             idle_connections_per_host: 8,
-            idle_limit: Duration::from_secs(30),
+            // Many servers close what was idle for five seconds; a request that meets the end
+            // of its connection may have arrived or not.
+            idle_limit: Duration::from_secs(4),
             roots: Vec::new(),
             believes_anybody: false,
         }

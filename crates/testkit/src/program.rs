@@ -1,8 +1,11 @@
 //! A program that serves, as a user would start it.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+    thread::{self, JoinHandle},
+};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -10,7 +13,8 @@ use rustix::process::{Pid, Signal, kill_process};
 #[derive(Debug)]
 pub struct Program {
     child: Child,
-    log: BufReader<ChildStderr>,
+    /// Reads what it says once it listens: whom nobody reads, a full pipe would stop.
+    log: Option<JoinHandle<String>>,
     said: String,
     address: String,
 }
@@ -31,17 +35,23 @@ impl Program {
     /// If it cannot be started, or ends before.
     pub fn start_until(command: &mut Command, ready: &str) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().expect("cargo has built it");
-        let log = BufReader::new(child.stderr.take().expect("it is piped"));
-        let mut program = Self { child, log, said: String::new(), address: String::new() };
+        let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut program = Self { child, log: None, said: String::new(), address: String::new() };
         while program.address.is_empty() {
             let mut line = String::new();
-            let count = program.log.read_line(&mut line).expect("it writes text");
+            let count = log.read_line(&mut line).expect("it writes text");
             assert!(count > 0, "it ended: {}", program.said);
             match line.trim().strip_prefix(ready) {
                 Some(address) => address.clone_into(&mut program.address),
                 None => program.said.push_str(&line),
             }
         }
+        program.log = Some(thread::spawn(move || {
+            let mut rest = Vec::new();
+            // What cannot be read any more is not there.
+            let _ = log.read_to_end(&mut rest);
+            String::from_utf8_lossy(&rest).into_owned()
+        }));
         program
     }
 
@@ -108,9 +118,8 @@ impl Drop for Program {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let mut rest = String::new();
-        let _ = self.log.read_to_string(&mut rest);
-        if !std::thread::panicking() {
+        let Some(rest) = self.log.take().and_then(|log| log.join().ok()) else { return };
+        if !thread::panicking() {
             assert!(!rest.contains("panicked"), "{rest}");
         }
     }

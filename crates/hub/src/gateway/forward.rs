@@ -666,7 +666,13 @@ impl Forwarding<'_> {
         }
         let error = told(error.into(), &self.agent);
         let text = format!("the agent can no longer be followed: {}", error.message());
-        self.give_up(error.with_message(text)).await
+        // It is about a task that the agent itself has named: the caller asked for nothing wrong.
+        let error = if is_callers(error.kind()) {
+            Error::new(ErrorKind::InvalidAgentResponse, text)
+        } else {
+            error.with_message(text)
+        };
+        self.give_up(error).await
     }
 
     /// Says that it does not go on, and why: to whoever waits, or in the task.

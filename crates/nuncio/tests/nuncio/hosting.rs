@@ -108,7 +108,7 @@ fn what_the_network_says_starts_no_program_and_opens_no_address() {
     house.refused(&http(&format!("http://{}/api/v1/agents", house.hub.address())), "ADDRESS_REF");
     let elsewhere = r#"{"name":"x","kind":"echo","url":"https://a.example"}"#;
     house.refused(elsewhere, "for agents elsewhere");
-    house.refused(r#"{"kind":"echo"}"#, "`name`");
+    house.refused(r#"{"kind":"echo"}"#, r#""field":"name""#);
     let agents = house.did(&["agents", "-o", "json"]);
     assert!(agents.contains(r#""agents":[]"#), "nothing of it is there: {agents}");
 }

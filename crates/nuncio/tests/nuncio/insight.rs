@@ -149,7 +149,7 @@ fn a_changed_file_is_shown_with_what_waits_for_a_start() {
         }
         thread::sleep(Duration::from_millis(100));
     }
-    assert_eq!(shown["waiting"], json!(["limits"]));
+    assert_eq!(shown["waiting"], json!(["limits.drain"]));
     let line = json!({ "kind": "file", "name": "nuncio.yaml", "line": 2 });
     check_setting(&shown, "organisation", "acme", &line);
 }

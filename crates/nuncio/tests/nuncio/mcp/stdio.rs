@@ -149,10 +149,7 @@ fn long_work_is_told_of_left_alone_and_ended() {
     let report = &done["structuredContent"];
     assert_eq!((&report["agent_name"], &report["status"]), (&json!("writer"), &json!("completed")));
     let essay = report["artifacts"][0]["content"].as_str().expect("an essay");
-    assert!(
-        essay.starts_with("On otters,. ") && essay.ends_with("So much for otters,."),
-        "{essay}"
-    );
+    assert!(essay.starts_with("On otters. ") && essay.ends_with("So much for otters."), "{essay}");
     let told = client.told.iter().filter(|one| one["method"] == "notifications/progress");
     assert!(told.count() >= 3, "{:?}", client.told);
 
