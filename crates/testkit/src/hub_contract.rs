@@ -99,10 +99,11 @@ macro_rules! hub_contract_tests {
 #[cfg(test)]
 mod tests {
     /// The sources of the checks, by module.
-    const SOURCES: [(&str, &str); 5] = [
+    const SOURCES: [(&str, &str); 6] = [
         ("commits", include_str!("hub_contract/commits.rs")),
         ("events", include_str!("hub_contract/events.rs")),
         ("beats", include_str!("hub_contract/beats.rs")),
+        ("budgets", include_str!("hub_contract/budgets.rs")),
         ("audit", include_str!("hub_contract/audit.rs")),
         ("durability", include_str!("hub_contract/durability.rs")),
     ];
