@@ -207,6 +207,29 @@ test('a failed run goes on from the step that failed', async ({ hub, canvas: pag
   await expect(step(page, 'out')).toContainText('be kind');
 });
 
+test('a run that was opened before its first word is drawn with it', async ({
+  hub,
+  canvas: page,
+}) => {
+  await store(hub, 'shout', THREE);
+  const run = await hub.call<{ id: string }>('POST', '/api/v1/workflows/shout/runs', {
+    inputs: { words: 'hello' },
+  });
+  // What the hub says of a run between its task and its first word.
+  const early = { seq: 1, state: 'submitted', version: 0, nodes: [], inputs: {}, ended_at: null };
+  await page.route(
+    `**/api/v1/runs/${run.id}`,
+    async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ response: answer, json: { ...(await answer.json()), ...early } });
+    },
+    { times: 1 },
+  );
+  await go(page, hub, `/runs/${run.id}`);
+  await expect(step(page, 'out')).toContainText('HELLO');
+  await expect(stands(page, 'completed')).toBeVisible();
+});
+
 test('a question is answered where the run waits', async ({ hub, canvas: page }) => {
   const asks = THREE.replace(
     '  - {id: out,',

@@ -18,6 +18,8 @@ const WORDS = 400;
 export class RunView {
   run = $state.raw<Run>();
   graph = $state.raw<Graph>(EMPTY);
+  /** Whether the graph is that of the run: it has none before its first word. */
+  isDrawn = $state(false);
   /** What the version of the run says it needs. */
   inputs = $state.raw<{ name: string; prompt?: string | null; required: boolean }[]>([]);
   states = $state.raw(new Map<string, NodeRun>());
@@ -68,19 +70,24 @@ export class RunView {
   }
 
   async #draw(run: Run): Promise<void> {
+    // Between its task and its first word a run has neither a version nor steps.
+    if (this.isDrawn || run.version === 0) return;
     const nodes = (run.nodes ?? []).map(({ node, type }) => ({ id: node, type }));
     try {
       const workflow = await workflows.get(run.workflow, run.version);
       this.graph = WorkflowText.read(workflow.source).graph;
       this.inputs = workflow.inputs;
-    } catch {
+    } catch (error) {
+      if (Problem.of(error).status !== 404) throw error;
       this.isBare = true;
       this.graph = readGraph({ name: run.workflow, nodes });
     }
+    this.isDrawn = true;
   }
 
   /** All events are read, also of a run that is over: the waterfall needs them. */
   #follow(): void {
+    this.#stop?.();
     this.#stop = follow({
       url: () => address('/api/v1/runs/{id}/events', { path: { id: this.id } }),
       after: '0',
@@ -89,7 +96,9 @@ export class RunView {
         const event = readEvent(frame.data);
         if (!event || !this.#picture?.add(event)) return;
         this.#soon();
-        if (this.#picture.hasEnded) void this.#refresh();
+        if (event.type === 'run.started' ? !this.isDrawn : this.#picture.hasEnded) {
+          void this.#refresh();
+        }
       },
       onLink: (link, problem) => {
         this.link = link;
@@ -98,13 +107,16 @@ export class RunView {
     });
   }
 
-  /** What came of the run is told by the run itself, not by its events. */
+  /** What the run is made of and what came of it is told by the run itself, not by its events. */
   async #refresh(): Promise<void> {
     try {
-      this.#picture?.rebase(await runs.get(this.id));
+      const run = await runs.get(this.id);
+      await this.#draw(run);
+      this.#picture?.rebase(run);
       this.#soon();
-    } catch {
-      // The picture is complete without it, but for the output; the next visit has that.
+    } catch (error) {
+      // A picture that is drawn lacks only the output; the next visit has that.
+      if (!this.isDrawn) this.problem = Problem.of(error);
     }
   }
 
