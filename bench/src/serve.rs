@@ -5,7 +5,8 @@
 //! judges every answer: the state, the echoed text, all chunks in order, the terminal event, no
 //! stream closed early. One wrong answer ends the run. Nothing is asserted on time.
 //!
-//! `cargo run --release -p nuncio-bench --bin serve -- --help` says what can be asked for.
+//! `cargo build --release -p nuncio-bench --bins` makes all of it; `target/release/serve --help`
+//! says what can be asked for.
 //!
 //! # The measured server
 //!
@@ -50,11 +51,10 @@ mod report;
 
 use std::{
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Stdio},
+    process::ExitCode,
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use serde_json::Value;
 use tokio::time::Instant;
 
 pub use report::{Goal, Line, Report, Table, Verdict};
@@ -84,17 +84,11 @@ pub fn main(arguments: &[String]) -> ExitCode {
 /// that [`main`] is called by: it is the references, too.
 #[expect(clippy::print_stdout, reason = "figures are worth reading before all are there")]
 pub async fn run(settings: Settings, program: &Path) -> Result<Report> {
-    let (ours, unbuilt) = match settings.ours.clone() {
-        Ours::Command(command) => (Some(command), None),
-        Ours::None => (None, None),
-        Ours::Example => match build_example() {
-            Ok(example) => (Some(vec![example.to_string_lossy().into_owned()]), None),
-            Err(error) => (None, Some(error)),
-        },
+    let ours = match settings.ours.clone() {
+        Ours::Command(command) => Some(command),
+        Ours::None => None,
+        Ours::Echo => Some(beside(program, "echo")?),
     };
-    if let Some(error) = &unbuilt {
-        println!("Only references are measured: {error:#}.\n");
-    }
     let references = child::References::of(program);
     let (suites, write) = (settings.only.clone(), settings.write.clone());
     let setup = suites::Setup::new(settings, references, ours).await?;
@@ -114,10 +108,7 @@ pub async fn run(settings: Settings, program: &Path) -> Result<Report> {
         let text = all.markdown(others);
         std::fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
     }
-    match unbuilt {
-        Some(error) => Err(error),
-        None => Ok(all),
-    }
+    Ok(all)
 }
 
 fn in_runtime(work: impl Future<Output = Result<()>>) -> Result<()> {
@@ -162,22 +153,15 @@ async fn refer(arguments: &[String]) -> Result<()> {
     reference::run(reference::Options { kind, port, grpc_port, answers, log, store, agent }).await
 }
 
-/// Builds the echo agent on our own server and returns where it is.
-fn build_example() -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["build", "--release", "-p", "nuncio-server", "--example", "bench_echo"])
-        .args(["--message-format", "json"])
-        .stderr(Stdio::inherit())
-        .output()
-        .context("run cargo")?;
-    ensure!(output.status.success(), "the example bench_echo of nuncio-server cannot be built");
-    let found = output.stdout.split(|byte| *byte == b'\n').find_map(|line| {
-        let message: Value = serde_json::from_slice(line).ok()?;
-        let is_it = message["target"]["name"] == "bench_echo";
-        message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
-    });
-    found.context("cargo does not say where it put the example bench_echo")
+/// Returns the program of this name that was built together with another.
+fn beside(program: &Path, name: &str) -> Result<Vec<String>> {
+    let found = program.with_file_name(name);
+    ensure!(
+        found.exists(),
+        "{} is not there; `cargo build --release -p nuncio-bench --bins` makes it",
+        found.display()
+    );
+    Ok(vec![found.to_string_lossy().into_owned()])
 }
 
 /// Lets us and the servers that we start open as many files as we may.

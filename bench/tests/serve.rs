@@ -149,3 +149,17 @@ async fn a_server_that_does_not_echo_ends_the_run() {
         run(settings, Path::new(PROGRAM)).await.unwrap_err();
     }
 }
+
+/// Our own server and client in the place of the references: every answer is judged.
+#[tokio::test]
+async fn our_server_and_our_client_answer_right() {
+    let mut ours = settings("stream");
+    ours.ours = Ours::Echo;
+    let names = ["typed", "bare", "ours, memory", "ours, SQLite"].as_slice();
+    let tables =
+        [("64 streams × 100 chunks", 64 * 103, names), ("1 stream × 100 chunks", 103, names)];
+    check(ours, &tables, 4).await;
+    let mut ours = settings("client");
+    ours.ours = Ours::Echo;
+    check(ours, &[("client, 64 in flight", 64, &["bare client", "our client"])], 1).await;
+}

@@ -71,6 +71,8 @@ test('five hundred steps are drawn, moved and changed', async ({ hub, canvas }) 
   await expect(canvas.locator('.svelte-flow__minimap-node')).toHaveCount(501, { timeout: 60_000 });
   await expect(boxes.first()).toBeVisible();
   await canvas.screenshot({ path: 'screenshots/workflow-large.png' });
+  const name = await boxes.first().locator('strong').boundingBox();
+  expect(name?.height, 'it can be read where it begins').toBeGreaterThan(9);
 
   // Near by, only what is seen is there.
   const pane = await canvas.locator('.svelte-flow__pane').boundingBox();

@@ -257,18 +257,6 @@ impl References {
         self.launch("proxy", &["--agent", &agent.to_string()])
     }
 
-    /// A hub of ours before an agent, by what the report calls it.
-    pub(crate) fn gateway(
-        &self,
-        name: &str,
-        kind: &str,
-        agent: SocketAddr,
-        store: String,
-    ) -> Launch {
-        let launch = self.launch(kind, &["--agent", &agent.to_string()]);
-        Launch { name: name.to_owned(), side: Side::Ours, store: Some(store), ..launch }
-    }
-
     fn launch(&self, name: &str, options: &[&str]) -> Launch {
         let arguments =
             ["reference", name].into_iter().chain(options.iter().copied()).map(str::to_owned);

@@ -25,7 +25,7 @@ const IN_FLIGHT: usize = 64;
 const BARE: &str = "bare client";
 const OURS: &str = "our client";
 
-/// Measures the bare client, and ours if there is one.
+/// Measures the bare client, and ours.
 pub(crate) async fn run(setup: &Setup) -> Result<Report> {
     let server = setup.references.client_target().start().await?;
     load::check(&server).await?;
@@ -33,7 +33,11 @@ pub(crate) async fn run(setup: &Setup) -> Result<Report> {
     let bare = ["reference", "client"].map(str::to_owned);
     let bare = [program.into_owned()].into_iter().chain(bare).collect();
     let mut commands: Vec<(&str, Vec<String>)> = vec![(BARE, bare)];
-    commands.extend(setup.settings.client.clone().map(|command| (OURS, command)));
+    let ours = match setup.settings.client.clone() {
+        Some(command) => command,
+        None => super::beside(setup.references.program(), "call")?,
+    };
+    commands.push((OURS, ours));
 
     let mut table = Table::new(format!("client, {IN_FLIGHT} in flight"), "calls");
     table.lines = commands.iter().map(|(name, _)| Line::new(*name)).collect();

@@ -12,16 +12,13 @@
 //! - `grpc-bare` is bare, and does the same over gRPC.
 //! - `client-target` is bare, but an answer has the number of its request, so that a client
 //!   that looks at it can be measured.
-//!
 //! - `proxy` hands every request on to an agent, and its answer back.
 //!
-//! None of them is an A2A server. `gateway` is ours: a hub that carries calls to an agent, which
-//! speaks 0.3 behind `gateway-legacy`.
+//! None of them is an A2A server.
 
 mod bare;
 mod body;
 mod durable;
-mod gateway;
 mod grpc;
 mod postgres;
 mod proxy;
@@ -35,7 +32,7 @@ use std::{
     thread,
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use body::{Body, Burst};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
@@ -48,7 +45,6 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use memchr::memmem;
-use nuncio_protocol::version::Version;
 use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot},
@@ -65,9 +61,9 @@ pub(crate) struct Options {
     pub(crate) answers: Option<PathBuf>,
     /// The file that `durable` appends to.
     pub(crate) log: Option<PathBuf>,
-    /// The database of `postgres`, and where `gateway` keeps tasks.
+    /// The database of `postgres`.
     pub(crate) store: Option<String>,
-    /// The agent behind `proxy` and `gateway`.
+    /// The agent behind `proxy`.
     pub(crate) agent: Option<SocketAddr>,
 }
 
@@ -86,17 +82,8 @@ pub(crate) async fn run(options: Options) -> Result<()> {
     }
     if let Some(agent) = options.agent {
         let listener = listen(options.port).await?;
-        let store = options.store.as_deref();
-        return match &*options.kind {
-            "proxy" => until_orphaned(proxy::serve(listener, agent)).await,
-            "gateway" => {
-                until_orphaned(gateway::serve(listener, agent, Version::V1_0, store)).await
-            }
-            "gateway-legacy" => {
-                until_orphaned(gateway::serve(listener, agent, Version::V0_3, store)).await
-            }
-            other => bail!("{other} has no agent behind it"),
-        };
+        ensure!(options.kind == "proxy", "{} has no agent behind it", options.kind);
+        return until_orphaned(proxy::serve(listener, agent)).await;
     }
     let answers = || bare::Answers::read(options.answers.as_deref());
     let kind = match &*options.kind {
@@ -115,10 +102,7 @@ pub(crate) async fn run(options: Options) -> Result<()> {
         other => bail!("there is no reference {other}"),
     };
     let listener = listen(options.port).await?;
-    tokio::select! {
-        served = serve(listener, Arc::new(kind)) => served,
-        () = orphaned() => Ok(()),
-    }
+    until_orphaned(serve(listener, Arc::new(kind))).await
 }
 
 /// Serves until the parent is gone.

@@ -13,12 +13,13 @@ pub const HELP: &str = "\
 Measures A2A servers from outside, side by side with references, and prints ratios.
 
   --ours COMMAND      the server to measure; it reads PORT, GRPC_PORT and STORE from the
-                      environment. `none`: references only. Default: the example bench_echo
-                      of nuncio-server, built in release
+                      environment. `none`: references only. Default: the program `echo`
+                      beside this one
   --peer NAME=COMMAND another server to put beside ours, of others; may be given again. It is
                       left out of what it cannot do, and the report says why
   --client COMMAND    the client to measure; it reads URL, IN_FLIGHT and SECONDS from the
-                      environment and prints how many calls were answered, in how many seconds
+                      environment and prints how many calls were answered, in how many seconds.
+                      Default: the program `call` beside this one
   --only SUITE,...    cold, unary, durable, postgres, stream, grpc, read, hold, gateway, client
   --rounds N          how often every point is measured (3)
   --seconds S         how long each time (1.5)
@@ -61,8 +62,8 @@ pub struct Settings {
 /// Which server is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ours {
-    /// The example of `nuncio-server`, which is built first.
-    Example,
+    /// The echo agent beside this program.
+    Echo,
     /// A program and its arguments.
     Command(Vec<String>),
     /// None: the references show what the machine can do.
@@ -72,7 +73,7 @@ pub enum Ours {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            ours: Ours::Example,
+            ours: Ours::Echo,
             peers: Vec::new(),
             client: None,
             only: SUITES.map(str::to_owned).into(),

@@ -1,6 +1,6 @@
 //! The suites: who is put under which load, and which goals that decides.
 
-use std::{fs, path::PathBuf};
+use std::{fs, net::SocketAddr, path::PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use nuncio_testkit::services;
@@ -122,6 +122,18 @@ impl Setup {
 
     fn ours_with(&self, name: &str, store: String) -> Option<Launch> {
         launch(name, Side::Ours, self.ours.as_ref()?, store)
+    }
+
+    /// A hub of ours before an agent that speaks one version.
+    fn gateway(
+        &self,
+        (name, version): (&str, &str),
+        agent: SocketAddr,
+        store: String,
+    ) -> Result<Launch> {
+        let mut command = super::beside(self.references.program(), "gateway")?;
+        command.extend([agent.to_string(), version.to_owned()]);
+        launch(name, Side::Ours, &command, store).context("no program")
     }
 
     /// Servers of others that keep their tasks in memory.
@@ -393,12 +405,11 @@ async fn gateway(setup: &Setup) -> Result<Report> {
     let launches = async || {
         let memory = || "memory".to_owned();
         let kept = format!("sqlite:{}", setup.fresh()?.join("tasks.sqlite").display());
-        let references = &setup.references;
         Ok(vec![
-            Some(references.proxy(behind)),
-            Some(references.gateway(GATEWAY, "gateway", behind, memory())),
-            Some(references.gateway(LEGACY, "gateway-legacy", behind, memory())),
-            Some(references.gateway(KEPT, "gateway", behind, kept)),
+            Some(setup.references.proxy(behind)),
+            Some(setup.gateway((GATEWAY, "1.0"), behind, memory())?),
+            Some(setup.gateway((LEGACY, "0.3"), behind, memory())?),
+            Some(setup.gateway((KEPT, "1.0"), behind, kept)?),
         ])
     };
     let tables = setup.rounds(&points, launches).await?;
@@ -409,7 +420,7 @@ async fn gateway(setup: &Setup) -> Result<Report> {
     report.judge(&tables[2], GATEWAY, "proxy", Goal::AtLeast(0.80, 0.80));
     report.tables = tables;
     let streams = setup.settings.streams;
-    let launch = setup.references.gateway(GATEWAY, "gateway", behind, "memory".to_owned());
+    let launch = setup.gateway((GATEWAY, "1.0"), behind, "memory".to_owned())?;
     let each = hold_streams(&launch, streams).await?;
     let what = format!("idle stream of {streams}, {GATEWAY}");
     report.add(what, vec![each], " KiB", Some(Goal::AtMost(30.0, 30.0)));

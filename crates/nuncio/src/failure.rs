@@ -74,6 +74,11 @@ impl Failure {
         Self::new(Exit::Failure, "A2ACLI_ERR_CARD_INVALID", message)
     }
 
+    /// An audit trail that somebody has changed.
+    pub(crate) fn broken_trail(message: impl Into<String>) -> Self {
+        Self::new(Exit::Failure, "NUNCIO_ERR_AUDIT_BROKEN", message)
+    }
+
     /// A workflow that cannot run.
     pub(crate) fn invalid_workflow(message: impl Into<String>) -> Self {
         Self::new(Exit::Failure, "NUNCIO_ERR_WORKFLOW_INVALID", message)

@@ -2,10 +2,12 @@
 
 pub(crate) mod agents;
 mod ago;
+pub(crate) mod audit;
 pub(crate) mod discover;
 pub(crate) mod events;
 pub(crate) mod inbox;
 pub(crate) mod login;
+mod names;
 pub(crate) mod policy;
 pub(crate) mod rules;
 pub(crate) mod run;

@@ -1,12 +1,10 @@
 //! `nuncio rules`: exceptions from what the hierarchy says.
 
-use std::collections::BTreeMap;
-
 use clap::{Args, Subcommand, ValueEnum};
 use http::Method;
 use serde::{Deserialize, Serialize};
 
-use super::{Flags, Hub, agents::Agent, json, segment, table::Table};
+use super::{Flags, json, names::Names, segment, table::Table};
 use crate::failure::Failure;
 
 /// Show, make and remove rules about who may call whom.
@@ -118,32 +116,14 @@ enum Shown {
     User(String),
 }
 
-/// Names of agents, asked for once.
-struct Names<'a> {
-    hub: &'a Hub,
-    known: BTreeMap<String, String>,
-}
-
-impl Names<'_> {
-    async fn show(&mut self, shown: &Shown) -> String {
-        match shown {
-            Shown::Any => "*".to_owned(),
-            Shown::Agent(id) => self.name(id).await,
-            Shown::Team(id) => format!("team:{}", self.name(id).await),
-            Shown::User(name) => format!("user:{name}"),
+impl Shown {
+    async fn text(&self, names: &mut Names<'_>) -> String {
+        match self {
+            Self::Any => "*".to_owned(),
+            Self::Agent(id) => names.name(id).await,
+            Self::Team(id) => format!("team:{}", names.name(id).await),
+            Self::User(name) => format!("user:{name}"),
         }
-    }
-
-    /// Returns the name of an agent; the id of one that is gone.
-    async fn name(&mut self, id: &str) -> String {
-        if let Some(name) = self.known.get(id) {
-            return name.clone();
-        }
-        let path = format!("/api/v1/agents/{}", segment(id));
-        let found: Result<(Agent, _), _> = self.hub.read(&path).await;
-        let name = found.map_or_else(|_| id.to_owned(), |(agent, _)| agent.name);
-        self.known.insert(id.to_owned(), name.clone());
-        name
     }
 }
 
@@ -156,11 +136,11 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             if output.is_json() {
                 return json(&mut output, &bytes);
             }
-            let mut names = Names { hub: &hub, known: BTreeMap::new() };
+            let mut names = Names::of(&hub);
             let mut table = Table::new(["ID", "EFFECT", "CALLER", "TARGET", "NOTE"]);
             for rule in list.rules {
                 let (caller, target) =
-                    (names.show(&rule.caller).await, names.show(&rule.target).await);
+                    (rule.caller.text(&mut names).await, rule.target.text(&mut names).await);
                 table.row([rule.id, rule.effect, caller, target, rule.note]);
             }
             table.write(&mut output)?;

@@ -4,7 +4,7 @@ use std::{
     io::{Read as _, Write as _},
     net::TcpListener,
     os::unix::fs::PermissionsExt as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
 };
 
@@ -144,6 +144,42 @@ fn the_directory_keys_and_rules_are_as_acknowledged_after_a_kill() {
     let denied = owner.run_as(viewer.trim(), &["agents", "add", "--name", "x"]);
     assert_eq!(denied.code, 4, "{}", denied.err);
     assert_eq!(owner.run_as(revoked.trim(), &["agents"]).code, 4);
+}
+
+#[test]
+fn the_audit_trail_says_who_did_what_and_where_it_was_changed() {
+    let owner = Owner::new(&[]);
+    owner.did(&["agents", "add", "--name", "lead"]);
+    owner.did(&["rules", "put", "r1", "deny", "user:bob", "lead"]);
+    let whole = owner.run(&["audit"]);
+    assert_eq!(whole.code, 0, "{}", whole.err);
+    assert!(whole.err.contains("lines hang together; the hash of line"), "{}", whole.err);
+    let last = whole.out.lines().last().unwrap();
+    let words: Vec<_> = last.split_whitespace().collect();
+    assert_eq!(words[3..], ["rule.put", "r1"], "{}", whole.out);
+    let added = whole.out.lines().find(|line| line.contains("agent.add")).unwrap();
+    assert!(added.contains("  lead  "), "agents are called by their names: {added}");
+    assert_eq!(owner.did(&["audit", "--last", "1"]).lines().count(), 2);
+    let seq: u64 = words[0].parse().unwrap();
+    let rest = owner.did(&["audit", "--after", &(seq - 1).to_string(), "-o", "json"]);
+    assert!(rest.contains(r#""whole":true"#) && !rest.contains("agent.add"), "{rest}");
+
+    let Owner { user, hub } = owner;
+    drop(hub);
+    let database = rusqlite::Connection::open(database_of(user.home())).unwrap();
+    let forged = "UPDATE hub_audit SET body = replace(body, 'agent.add', 'agent.odd')";
+    assert_eq!(database.execute(forged, ()).map(|changed| changed > 0), Ok(true));
+    drop(database);
+    let hub = start(&user, &[]);
+    let owner = Owner { user, hub };
+    let broken = owner.run(&["audit"]);
+    assert_eq!(broken.code, 1, "{}", broken.out);
+    assert!(broken.err.contains("does not hang together at line"), "{}", broken.err);
+}
+
+/// Finds where the hub of a user keeps everything.
+fn database_of(home: &Path) -> PathBuf {
+    home.join(".local/share/nuncio/hub/nuncio.db")
 }
 
 #[test]

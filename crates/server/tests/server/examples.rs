@@ -129,19 +129,6 @@ fn token(signer: &Signer) -> String {
 }
 
 #[test]
-fn bench_echo_echoes_and_counts() {
-    let directory = tempfile::tempdir().unwrap();
-    let sqlite = format!("sqlite:{}", directory.path().join("data").display());
-    for store in ["memory", &sqlite] {
-        let example = start("bench_echo", &[], &[("PORT", "0"), ("STORE", store)]);
-        let answer = example.post("/message:send", &message(r#"{"text":"hi"}"#, ""));
-        assert!(answer.contains(r#""artifactId":"out","parts":[{"text":"hi"}]"#), "{answer}");
-        let stream = example.post("/message:stream", &message(r#"{"text":"chunks:3"}"#, ""));
-        assert_eq!(stream.matches("artifactUpdate").count(), 3, "{stream}");
-    }
-}
-
-#[test]
 fn dialects_answers_each_in_its_own_form() {
     let example = start("dialects", &["pocketpaw", "127.0.0.1:0"], &[]);
     let (head, capabilities) = example.send("GET", "/a2a/capabilities", "", "");

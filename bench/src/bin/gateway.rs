@@ -1,7 +1,14 @@
-//! A hub that carries calls to one agent. Whoever measures it asks for `/`; that becomes the path
-//! and the key that callers of a hub use.
+//! The hub that benchmarks measure: it carries calls to one agent. Whoever measures it asks for
+//! `/`; that becomes the path and the key that callers of a hub use.
+//!
+//!     PORT=7420 STORE=memory cargo run --release -p nuncio-bench --bin gateway 127.0.0.1:7421 1.0
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    env,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use anyhow::{Context as _, Result, bail};
 use http::{HeaderValue, Request, Uri, header::AUTHORIZATION};
@@ -29,14 +36,29 @@ use nuncio_tasks::{memory::MemoryStore, store::Store};
 use tokio::net::TcpListener;
 use tower::ServiceExt as _;
 
+/// As in the `nuncio` program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const AGENT: &str = "echo";
 
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [agent, version] = &*arguments else { bail!("the agent's address, and its version") };
+    let port = env::var("PORT").context("PORT must be set")?.parse()?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    let store = env::var("STORE").unwrap_or_else(|_| "memory".to_owned());
+    let version = Version::parse(version).context("a version such as 1.0")?;
+    serve(listener, agent.parse()?, version, &store).await
+}
+
 /// Serves on behalf of an agent that speaks one version.
-pub(super) async fn serve(
+async fn serve(
     listener: TcpListener,
     agent: SocketAddr,
     version: Version,
-    store: Option<&str>,
+    store: &str,
 ) -> Result<()> {
     let address = listener.local_addr()?;
     let organisation = Organisation::parse("main")?;
@@ -98,8 +120,8 @@ fn card(agent: SocketAddr, version: Version) -> AgentCard {
     card
 }
 
-fn open(store: Option<&str>) -> Result<Arc<dyn Store>> {
-    match store.unwrap_or("memory") {
+fn open(store: &str) -> Result<Arc<dyn Store>> {
+    match store {
         "memory" => Ok(Arc::new(MemoryStore::default())),
         other => {
             let path = other.strip_prefix("sqlite:").context("STORE is memory or sqlite:PATH")?;

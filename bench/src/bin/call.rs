@@ -1,4 +1,4 @@
-//! A client to be measured: `serve client --client target/release/examples/bench_client`.
+//! The client that benchmarks measure.
 //!
 //! Sends messages to `URL` for `SECONDS`, `IN_FLIGHT` at a time, reads every answer, and prints
 //! how many came and in how many seconds. With `STREAMS`, it opens so many streams instead,
