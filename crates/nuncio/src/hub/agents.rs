@@ -124,6 +124,12 @@ pub(super) struct Agent {
     #[serde(default)]
     current_task: String,
     pub(super) addresses: Addresses,
+    #[serde(default)]
+    versions: Vec<String>,
+    #[serde(default)]
+    bindings: Vec<String>,
+    #[serde(default)]
+    is_signed: bool,
 }
 
 #[derive(Deserialize)]
@@ -188,7 +194,7 @@ fn path(agent: &str) -> String {
 
 async fn list(hub: &Hub, list: &List, output: &mut Output) -> Result<(), Failure> {
     let mut after = None;
-    let mut table = Table::new(["NAME", "STATUS", "PARENT", "SKILLS", "TASKS", "DOING"]);
+    let mut table = Table::new(["NAME", "STATUS", "PARENT", "A2A", "SKILLS", "TASKS", "DOING"]);
     loop {
         let query = query(&[
             ("q", list.query.clone()),
@@ -207,7 +213,8 @@ async fn list(hub: &Hub, list: &List, output: &mut Output) -> Result<(), Failure
             table.row([
                 agent.name,
                 agent.status,
-                agent.parent_name.unwrap_or_else(|| "-".to_owned()),
+                or_dash(agent.parent_name.unwrap_or_default()),
+                or_dash(agent.versions.join(",")),
                 shortened(&skills.join(",")),
                 agent.active_tasks.to_string(),
                 shortened(&agent.current_task),
@@ -219,6 +226,11 @@ async fn list(hub: &Hub, list: &List, output: &mut Output) -> Result<(), Failure
         }
     }
     if output.is_json() { Ok(()) } else { Ok(table.write(output)?) }
+}
+
+/// What is said of something that is not there.
+fn or_dash(text: String) -> String {
+    if text.is_empty() { "-".to_owned() } else { text }
 }
 
 fn show(agent: &Agent, output: &mut Output) -> Result<(), Failure> {
@@ -240,6 +252,11 @@ fn show(agent: &Agent, output: &mut Output) -> Result<(), Failure> {
     }
     if let Some(kind) = &agent.kind {
         output.field("Kind", kind)?;
+    }
+    if !agent.versions.is_empty() {
+        let (versions, bindings) = (agent.versions.join(", "), agent.bindings.join(", "));
+        output.field("A2A", &format!("{versions} on {bindings}"))?;
+        output.field("Card", if agent.is_signed { "signed" } else { "not signed" })?;
     }
     output.field("Delivery", &agent.delivery)?;
     output.field("Trust", &agent.trust.to_string())?;

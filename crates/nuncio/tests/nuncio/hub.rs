@@ -102,7 +102,9 @@ fn agents_are_added_by_their_address_placed_shown_and_removed() {
     assert!(shown.contains("Parent: lead\n"), "{shown}");
     let listed = owner.did(&["agents", "--skill", "echo"]);
     assert_eq!(listed.lines().count(), 2, "{listed}");
-    assert!(listed.contains("\necho  online  lead "), "{listed}");
+    assert!(listed.contains("\necho  online  lead    1.0,0.3  echo "), "{listed}");
+    let shown = owner.did(&["agents", "show", "echo"]);
+    assert!(shown.contains("\nA2A: 1.0, 0.3 on JSONRPC, HTTP+JSON, GRPC\n"), "{shown}");
 
     let twice = owner.run(&["agents", "add", "--name", "ech0"]);
     assert_eq!(twice.code, 1);
