@@ -1,6 +1,13 @@
 //! The one interface of everything that can be called.
 
-use std::{collections::BTreeSet, fmt, pin::Pin, sync::Arc, time::Instant};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Instant,
+};
 
 use bytes::Bytes;
 use futures_core::Stream;
@@ -176,43 +183,88 @@ impl fmt::Debug for Outcome {
 }
 
 /// Calls the operation that a request asks for.
-pub async fn call(
-    service: &dyn A2aService,
-    ctx: CallContext,
-    request: Request,
-) -> Result<Outcome, Error> {
-    let other = |response| Answered::Other(Box::new(response));
-    let answer = match request {
-        Request::SendMessage(request) => {
-            Answered::SendMessage(service.send_message(ctx, request).await?)
-        }
+pub fn call(service: &dyn A2aService, ctx: CallContext, request: Request) -> Calling<'_> {
+    match request {
+        Request::SendMessage(request) => Calling::Send(service.send_message(ctx, request)),
         Request::SendStreamingMessage(request) => {
-            return service.send_streaming_message(ctx, request).await.map(Outcome::Events);
+            Calling::Events(service.send_streaming_message(ctx, request))
         }
-        Request::GetTask(request) => Answered::Task(service.get_task(ctx, request).await?),
-        Request::ListTasks(request) => Answered::Tasks(service.list_tasks(ctx, request).await?),
-        Request::CancelTask(request) => Answered::Task(service.cancel_task(ctx, request).await?),
+        Request::GetTask(request) => Calling::Task(service.get_task(ctx, request)),
+        Request::ListTasks(request) => Calling::Tasks(service.list_tasks(ctx, request)),
+        Request::CancelTask(request) => Calling::Task(service.cancel_task(ctx, request)),
         Request::SubscribeToTask(request) => {
-            return service.subscribe_to_task(ctx, request).await.map(Outcome::Events);
+            Calling::Events(service.subscribe_to_task(ctx, request))
         }
         Request::CreateTaskPushNotificationConfig(request) => {
-            other(Response::PushConfig(service.create_push_config(ctx, request).await?))
+            Calling::PushConfig(service.create_push_config(ctx, request))
         }
         Request::GetTaskPushNotificationConfig(request) => {
-            other(Response::PushConfig(service.get_push_config(ctx, request).await?))
+            Calling::PushConfig(service.get_push_config(ctx, request))
         }
         Request::ListTaskPushNotificationConfigs(request) => {
-            other(Response::PushConfigs(service.list_push_configs(ctx, request).await?))
+            Calling::PushConfigs(service.list_push_configs(ctx, request))
         }
         Request::DeleteTaskPushNotificationConfig(request) => {
-            service.delete_push_config(ctx, request).await?;
-            other(Response::Deleted)
+            Calling::Deleted(service.delete_push_config(ctx, request))
         }
         Request::GetExtendedAgentCard(request) => {
-            other(Response::Card(service.get_extended_card(ctx, request).await?))
+            Calling::Card(service.get_extended_card(ctx, request))
         }
-    };
-    Ok(Outcome::Answer(answer))
+    }
+}
+
+/// A call that is under way. It has handed context and request to the service, and is small:
+/// whoever waits for it carries neither of them.
+#[must_use = "nothing is done unless it is awaited"]
+pub enum Calling<'a> {
+    /// A message.
+    Send(Answer<'a, Shared<SendMessageResponse>>),
+    /// Something about one task.
+    Task(Answer<'a, Shared<Task>>),
+    /// A page of tasks.
+    Tasks(Answer<'a, Shared<ListTasksResponse>>),
+    /// A stream.
+    Events(Answer<'a, Events>),
+    /// A webhook.
+    PushConfig(Answer<'a, TaskPushNotificationConfig>),
+    /// The webhooks of a task.
+    PushConfigs(Answer<'a, ListTaskPushNotificationConfigsResponse>),
+    /// The end of a webhook.
+    Deleted(Answer<'a, ()>),
+    /// A card.
+    Card(Answer<'a, AgentCard>),
+}
+
+impl Future for Calling<'_> {
+    type Output = Result<Outcome, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let other = |response| Answered::Other(Box::new(response));
+        let answer = match self.get_mut() {
+            Self::Send(answer) => Answered::SendMessage(ready!(answer.as_mut().poll(cx))?),
+            Self::Task(answer) => Answered::Task(ready!(answer.as_mut().poll(cx))?),
+            Self::Tasks(answer) => Answered::Tasks(ready!(answer.as_mut().poll(cx))?),
+            Self::Events(answer) => return answer.as_mut().poll(cx).map_ok(Outcome::Events),
+            Self::PushConfig(answer) => {
+                other(Response::PushConfig(ready!(answer.as_mut().poll(cx))?))
+            }
+            Self::PushConfigs(answer) => {
+                other(Response::PushConfigs(ready!(answer.as_mut().poll(cx))?))
+            }
+            Self::Deleted(answer) => {
+                ready!(answer.as_mut().poll(cx))?;
+                other(Response::Deleted)
+            }
+            Self::Card(answer) => other(Response::Card(ready!(answer.as_mut().poll(cx))?)),
+        };
+        Poll::Ready(Ok(Outcome::Answer(answer)))
+    }
+}
+
+impl fmt::Debug for Calling<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Calling")
+    }
 }
 
 /// All that is known about a call besides the request itself.

@@ -2,7 +2,7 @@
 
 use crate::{
     ids::{ArtifactId, ContextId, TaskId},
-    json::{Object, Shared, proto_union, record},
+    json::{Object, Shared, proto_union, record, write_with},
     message::{Message, Part, join_text},
     state::TaskState,
     time::Timestamp,
@@ -178,6 +178,14 @@ proto_union! {
         Task(Task) = "task",
         /// A reply that makes no task.
         Message(Message) = "message",
+    }
+}
+
+impl StreamResponse {
+    /// Says a whole task, by its text.
+    pub fn of_task(task: &Task) -> Shared<Self> {
+        let text = write_with(|writer| writer.object(|object| object.member("task", task)));
+        Shared::from_json(text.into())
     }
 }
 

@@ -1,8 +1,12 @@
 //! Moments on the wire.
 
-use std::{fmt, str::FromStr};
+use std::{
+    fmt,
+    str::FromStr,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
-use jiff::{SignedDuration, civil::DateTime, fmt::temporal::Pieces, tz::Offset};
+use jiff::{civil::DateTime, fmt::temporal::Pieces};
 
 use crate::json::{Error, FromJson, Reader, ToJson, Writer, serde_via_json};
 
@@ -12,6 +16,9 @@ const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 /// The first second of the year 1 and the last of the year 9999: the calendar of protobuf.
 const FIRST_SECOND: i64 = -62_135_596_800;
 const LAST_SECOND: i64 = 253_402_300_799;
+
+const SECONDS_PER_DAY: i64 = 86_400;
+const NANOS_PER_SECOND: u32 = 1_000_000_000;
 
 /// A moment in UTC, to the nanosecond, in the years 1 to 9999.
 ///
@@ -32,12 +39,18 @@ pub struct InvalidTimestamp;
 impl Timestamp {
     /// Returns the present moment of the system clock.
     pub fn now() -> Self {
-        let now = jiff::Timestamp::now();
-        let nanos = now.as_nanosecond().rem_euclid(1_000_000_000);
-        Self {
-            seconds: now.as_second() - i64::from(now.subsec_nanosecond() < 0),
-            nanos: i32::try_from(nanos).unwrap_or_default(),
-        }
+        let since = |duration: Duration| {
+            (i64::try_from(duration.as_secs()).unwrap_or(LAST_SECOND), duration.subsec_nanos())
+        };
+        let (seconds, nanos) = match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(after) => since(after),
+            Err(before) => match since(before.duration()) {
+                (seconds, 0) => (-seconds, 0),
+                (seconds, nanos) => (-seconds - 1, NANOS_PER_SECOND - nanos),
+            },
+        };
+        let seconds = seconds.clamp(FIRST_SECOND, LAST_SECOND);
+        Self { seconds, nanos: i32::try_from(nanos).unwrap_or_default() }
     }
 
     /// Returns the moment so many milliseconds after the start of 1970, if it is on the
@@ -61,25 +74,21 @@ impl Timestamp {
     }
 
     fn text(self) -> Text {
-        let moment = match jiff::Timestamp::new(self.seconds, self.nanos) {
-            Ok(moment) => Offset::UTC.to_datetime(moment),
-            // The last day of the calendar.
-            Err(_) => EPOCH.saturating_add(SignedDuration::new(self.seconds, self.nanos)),
-        };
-        let part = |number: i8| u32::try_from(number).unwrap_or_default();
         let nanos = u32::try_from(self.nanos).unwrap_or_default();
         let (fraction, digits) = match nanos {
             nanos if nanos % 1_000_000 == 0 => (nanos / 1_000_000, 3),
             nanos if nanos % 1_000 == 0 => (nanos / 1_000, 6),
             nanos => (nanos, 9),
         };
+        let second = u32::try_from(self.seconds.rem_euclid(SECONDS_PER_DAY)).unwrap_or_default();
+        let (year, month, day) = date(self.seconds.div_euclid(SECONDS_PER_DAY));
         let mut text = Text { bytes: [0; 30], length: 0 };
-        text.push(u32::try_from(moment.year()).unwrap_or_default(), 4, b'-');
-        text.push(part(moment.month()), 2, b'-');
-        text.push(part(moment.day()), 2, b'T');
-        text.push(part(moment.hour()), 2, b':');
-        text.push(part(moment.minute()), 2, b':');
-        text.push(part(moment.second()), 2, b'.');
+        text.push(year, 4, b'-');
+        text.push(month, 2, b'-');
+        text.push(day, 2, b'T');
+        text.push(second / 3600, 2, b':');
+        text.push(second / 60 % 60, 2, b':');
+        text.push(second % 60, 2, b'.');
         text.push(fraction, digits, b'Z');
         text
     }
@@ -89,6 +98,23 @@ impl Timestamp {
     pub fn to_parts(self) -> (i64, i32) {
         (self.seconds, self.nanos)
     }
+}
+
+/// Returns year, month and day of the day so many days after the start of 1970.
+///
+/// Years are counted from March on, so that the day that only some of them have is their last;
+/// 400 of them are always 146,097 days.
+fn date(days: i64) -> (u32, u32, u32) {
+    // From the 1st of March of the year 0 on, which is before everything on the calendar.
+    let days = u32::try_from(days + 719_468).unwrap_or_default();
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let year = era * 400 + year_of_era + u32::from(month_from_march >= 10);
+    (year, (month_from_march + 2) % 12 + 1, day)
 }
 
 impl FromStr for Timestamp {
@@ -130,16 +156,21 @@ impl Text {
     }
 
     /// Writes a number in so many digits, with a sign behind it.
+    #[inline]
     fn push(&mut self, number: u32, digits: usize, sign: u8) {
-        let mut rest = number;
-        for place in (self.length..self.length + digits).rev() {
+        let Some((place, rest)) = self.bytes[self.length..].split_at_mut_checked(digits) else {
+            return;
+        };
+        let mut left = number;
+        for digit in place.iter_mut().rev() {
             // One digit is less than ten.
-            self.bytes[place] = b'0' + u8::try_from(rest % 10).unwrap_or_default();
-            rest /= 10;
+            *digit = b'0' + u8::try_from(left % 10).unwrap_or_default();
+            left /= 10;
         }
-        self.length += digits;
-        self.bytes[self.length] = sign;
-        self.length += 1;
+        if let Some(behind) = rest.first_mut() {
+            *behind = sign;
+        }
+        self.length += digits + 1;
     }
 }
 
@@ -178,6 +209,31 @@ mod tests {
         check("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z");
         check("0000-12-31T23:00:00-01:00", "0001-01-01T00:00:00.000Z");
         check("2026-08-20t09:00:00z", "2026-08-20T09:00:00.000Z");
+    }
+
+    #[test]
+    fn every_day_of_the_calendar_is_written_as_it_is_read() {
+        for days in FIRST_SECOND / SECONDS_PER_DAY..=LAST_SECOND / SECONDS_PER_DAY {
+            let moment = Timestamp::from_parts(days * SECONDS_PER_DAY + 86_399, 0).unwrap();
+            let (year, month, day) = date(days);
+            let read = jiff::civil::Date::new(
+                i16::try_from(year).unwrap(),
+                i8::try_from(month).unwrap(),
+                i8::try_from(day).unwrap(),
+            );
+            let since = read.unwrap().to_datetime(jiff::civil::Time::midnight());
+            assert_eq!(since.duration_since(EPOCH).as_secs(), days * SECONDS_PER_DAY);
+            if days % 97 == 0 {
+                assert_eq!(moment.to_string().parse(), Ok(moment));
+            }
+        }
+    }
+
+    #[test]
+    fn the_present_is_between_this_year_and_the_end_of_the_calendar() {
+        let written = Timestamp::now();
+        assert!(written > "2026-01-01T00:00:00Z".parse().unwrap());
+        assert_eq!(written.to_string().parse(), Ok(written));
     }
 
     #[test]

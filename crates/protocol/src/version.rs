@@ -26,6 +26,12 @@ impl Version {
 
     /// Reads `1.0`, `0.3` or, the patch number ignored, `1.0.1`.
     pub fn parse(text: &str) -> Option<Self> {
+        // What nearly everybody says.
+        match text {
+            "1.0" => return Some(Self::V1_0),
+            "0.3" => return Some(Self::V0_3),
+            _ => {}
+        }
         let mut numbers = text.trim().split('.');
         let mut number = || {
             let text = numbers.next()?;

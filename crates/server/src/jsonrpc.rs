@@ -1,5 +1,6 @@
 //! The JSON-RPC binding: one POST, one JSON document.
 
+use futures_util::{FutureExt as _, future::BoxFuture};
 use http::{Response, StatusCode, request::Parts};
 use nuncio_protocol::{
     dialect::{WireForm, pocketpaw},
@@ -13,10 +14,11 @@ use nuncio_protocol::{
 
 use crate::{
     body::Body,
-    dialects::names,
+    dialects::{Ending, names},
     endpoint::{Inner, Sender},
     respond,
     sse::{self, Encoder},
+    streams::Place,
 };
 
 /// Answers a call.
@@ -38,7 +40,14 @@ pub(crate) async fn answer(
         return Box::pin(batch(endpoint, &*rules, ctx, head, text)).await;
     }
     match rules.read_call(text) {
-        Ok(call) => call_one(endpoint, form, rules, ctx, head, call).await,
+        Ok(call) => match begin(endpoint, form, &*rules, ctx, head, call) {
+            Begun::Answered(response) => response,
+            Begun::Notified(notified) => notified.await,
+            Begun::Called(called, said) => {
+                let outcome = called.await;
+                finish(endpoint, form, rules, outcome, said)
+            }
+        },
         Err(Refusal { id, error }) if reads_events_alone(form, head) => {
             sse::refuse(&error, &Encoder::json_rpc(rules, echo_of(id)))
         }
@@ -46,31 +55,65 @@ pub(crate) async fn answer(
     }
 }
 
-async fn call_one(
-    endpoint: &Inner,
+/// How far a call has come that was just read.
+enum Begun<'a, F> {
+    /// It is answered.
+    Answered(Response<Body>),
+    /// Nobody waits for what comes of it.
+    Notified(BoxFuture<'a, Response<Body>>),
+    /// The agent has it.
+    Called(F, Said),
+}
+
+/// What has to be known of a call to answer it.
+struct Said {
+    echo: Echo,
+    in_stream: bool,
+    /// Boxed: it is large, and few need it.
+    ending: Option<Box<Ending>>,
+}
+
+/// Hands a call to the agent. It waits for nothing, so that nobody has to keep what was read.
+fn begin<'a>(
+    endpoint: &'a Inner,
     form: WireForm,
-    rules: Box<dyn JsonRpcForm>,
+    rules: &dyn JsonRpcForm,
     mut ctx: CallContext,
-    head: &Parts,
+    head: &'a Parts,
     call: Call,
-) -> Response<Body> {
+) -> Begun<'a, impl Future<Output = Called> + use<'a>> {
     let Call { echo, mut request, task_alias } = call;
     if let Err(error) = endpoint.dialects.check(form, head, &mut ctx, &mut request) {
-        let mut response = reply_with(&*rules, &echo, &error);
+        let mut response = reply_with(rules, &echo, &error);
         // The path names what is not there (C-16).
         if matches!(form, WireForm::Upal | WireForm::Molecule) {
             *response.status_mut() = StatusCode::NOT_FOUND;
         }
-        return response;
+        return Begun::Answered(response);
     }
     let name = names::name_in(form, &request, task_alias);
     let sender = Sender::of(&head.extensions);
     if echo.id.is_none() {
-        return Box::pin(notify(endpoint, ctx, request, name, sender)).await;
+        return Begun::Notified(notify(endpoint, ctx, request, name, sender).boxed());
     }
     let in_stream = request.operation().is_streaming() && reads_events_alone(form, head);
-    let ending = endpoint.dialects.ending(form, &ctx);
-    match endpoint.call(ctx, request, name, sender).await {
+    let ending = endpoint.dialects.ending(form, &ctx).map(Box::new);
+    let called = endpoint.call(ctx, request, name, sender);
+    Begun::Called(called, Said { echo, in_stream, ending })
+}
+
+type Called = Result<(Outcome, Option<Place>), Error>;
+
+/// Answers with what came of a call.
+fn finish(
+    endpoint: &Inner,
+    form: WireForm,
+    rules: Box<dyn JsonRpcForm>,
+    called: Called,
+    said: Said,
+) -> Response<Body> {
+    let Said { echo, in_stream, ending } = said;
+    match called {
         Ok((Outcome::Answer(answer), _)) if form == WireForm::V1 => {
             respond::document(StatusCode::OK, respond::JSON, enclose(&echo, &answer))
         }

@@ -147,7 +147,8 @@ pub(crate) struct Engine {
     hints: Arc<dyn Hints>,
     /// This process, by a name that no other has or had.
     owner: Name,
-    agents: HashMap<Name, Arc<dyn AnyAgent>>,
+    /// By names that no caller chooses: a hash that is only fast will do.
+    agents: HashMap<Name, Arc<dyn AnyAgent>, foldhash::fast::RandomState>,
     /// Finds all agents that are not among those.
     others: Option<Arc<dyn Agents>>,
     refusals: Arc<Refusals>,
@@ -246,7 +247,7 @@ impl Tasks {
                 push: None,
                 hints: Arc::new(NoHints),
                 owner,
-                agents: HashMap::new(),
+                agents: HashMap::default(),
                 others: None,
                 refusals: Arc::default(),
                 at_hand: Arc::default(),

@@ -66,7 +66,8 @@ impl MemoryStore {
     fn pack(&self, unpacked: Option<Unpacked>) {
         if let Some(Unpacked { task, id, context, snapshot, entries }) = unpacked {
             let names = Names { task: &id, context: &context };
-            let packed = Packed::new(snapshot.as_ref(), &entries, names);
+            let records = entries.iter().map(|entry| &entry.record);
+            let packed = Packed::new(snapshot.as_ref(), records, names);
             let before = self.tables().keep_packed(task, packed);
             drop(before);
         }
@@ -97,11 +98,16 @@ impl fmt::Debug for MemoryStore {
 
 impl Store for MemoryStore {
     fn create(&self, create: Create) -> Answer<'_, Created> {
-        let created = self.tables().create(create, Instant::now());
-        answer(created.map(|(created, unpacked)| {
-            self.pack(unpacked);
-            created
-        }))
+        // What begins with its end is packed before anybody can look for it.
+        let packed = create.batch.to().is_terminal().then(|| {
+            let Create { batch, snapshot, .. } = &create;
+            let end = Seq::START.plus(batch.records().len());
+            let snapshot = snapshot.as_ref().filter(|snapshot| snapshot.seq == end);
+            let names = Names { task: batch.task(), context: batch.context() };
+            Packed::new(snapshot, batch.records().iter(), names)
+        });
+        let created = self.tables().create(create, packed, Instant::now());
+        answer(created)
     }
 
     fn append(&self, append: Append) -> Answer<'_, Appended> {

@@ -30,7 +30,8 @@ const MAX_WAITING_BYTES: usize = 1 << 20;
 /// Takes what an agent says.
 ///
 /// Events are checked when they are said and written in order soon after; nobody sees them
-/// before they are on disk. Saying more than can be written holds the agent up.
+/// before they are on disk. Saying is done when a method is called; what it returns tells whether
+/// the event was taken, and holds up an agent that says more than can be written.
 #[derive(Clone, Debug)]
 pub struct Output(pub(crate) Arc<Outbox>);
 
@@ -54,22 +55,32 @@ pub enum Error {
 
 impl Output {
     /// Says that the work goes on, and what it is doing.
-    pub async fn working(&self, text: impl Into<String>) -> Result<(), Error> {
-        self.status(TaskState::Working, Some(Message::agent(text))).await
+    pub fn working(
+        &self,
+        text: impl Into<String>,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        self.status(TaskState::Working, Some(Message::agent(text)))
     }
 
     /// Gives a text as a result of its own.
-    pub async fn text(&self, text: impl Into<String>) -> Result<(), Error> {
-        self.artifact(Artifact::new(ArtifactId::generate(), vec![Part::text(text)])).await
+    pub fn text(&self, text: impl Into<String>) -> impl Future<Output = Result<(), Error>> + Send {
+        self.artifact(Artifact::new(ArtifactId::generate(), vec![Part::text(text)]))
     }
 
     /// Asks the caller something. The turn should end here.
-    pub async fn ask(&self, question: impl Into<String>) -> Result<(), Error> {
-        self.status(TaskState::InputRequired, Some(Message::agent(question))).await
+    pub fn ask(
+        &self,
+        question: impl Into<String>,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        self.status(TaskState::InputRequired, Some(Message::agent(question)))
     }
 
     /// Gives the task a new status.
-    pub async fn status(&self, state: TaskState, message: Option<Message>) -> Result<(), Error> {
+    pub fn status(
+        &self,
+        state: TaskState,
+        message: Option<Message>,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
         let (task_id, context_id) = (self.0.task.clone(), self.0.context.clone());
         let message = message.map(|mut message| {
             message.task_id = Some(task_id.clone());
@@ -79,16 +90,20 @@ impl Output {
         let timestamp = Some(self.0.clock.now());
         let status = TaskStatus { state, message, timestamp };
         let update = TaskStatusUpdateEvent { task_id, context_id, status, metadata: None };
-        self.event(StreamResponse::StatusUpdate(update)).await
+        self.event(StreamResponse::StatusUpdate(update))
     }
 
     /// Gives a whole result, in place of an earlier one with the same identifier.
-    pub async fn artifact(&self, artifact: Artifact) -> Result<(), Error> {
-        self.put(artifact, Chunk { append: false, last: true }).await
+    pub fn artifact(&self, artifact: Artifact) -> impl Future<Output = Result<(), Error>> + Send {
+        self.put(artifact, Chunk { append: false, last: true })
     }
 
     /// Gives a piece of a result.
-    pub async fn put(&self, artifact: Artifact, chunk: Chunk) -> Result<(), Error> {
+    pub fn put(
+        &self,
+        artifact: Artifact,
+        chunk: Chunk,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
         self.event(StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
             task_id: self.0.task.clone(),
             context_id: self.0.context.clone(),
@@ -97,23 +112,33 @@ impl Output {
             last_chunk: chunk.last,
             metadata: None,
         }))
-        .await
     }
 
     /// Says anything that may follow in a log: a status or an artifact update of this task.
-    pub async fn event(&self, event: StreamResponse) -> Result<(), Error> {
-        self.0.say(Shared::new(event), None)?;
-        self.0.room().await
+    pub fn event(&self, event: StreamResponse) -> impl Future<Output = Result<(), Error>> + Send {
+        self.said(event, None)
     }
 
     /// Says an event and takes a [note](Self::note) with it: both are written, or neither.
-    pub async fn event_with_note(
+    pub fn event_with_note(
         &self,
         event: StreamResponse,
         note: impl Into<Bytes>,
-    ) -> Result<(), Error> {
-        self.0.say(Shared::new(event), Some(note.into()))?;
-        self.0.room().await
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        self.said(event, Some(note.into()))
+    }
+
+    /// Says it at once: whoever waits for room does not carry the event around.
+    fn said(
+        &self,
+        event: StreamResponse,
+        note: Option<Bytes>,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        let said = self.0.say(Shared::new(event), note);
+        async move {
+            said?;
+            self.0.room().await
+        }
     }
 
     /// Tells whoever waits that there is a task, before there is anything to say about it.
@@ -503,21 +528,21 @@ impl Outbox {
     }
 
     async fn wait_until(&self, ready: impl Fn(&Waiting) -> bool) -> Result<(), Error> {
-        loop {
+        let is_ready = || {
+            let waiting = self.lock();
+            if waiting.stopped { Err(Error::Stopped) } else { Ok(ready(&waiting)) }
+        };
+        // Most have not to wait, and need not say that they might.
+        while !is_ready()? {
             let notified = self.taken.notified();
             tokio::pin!(notified);
             notified.as_mut().enable();
-            {
-                let waiting = self.lock();
-                if waiting.stopped {
-                    return Err(Error::Stopped);
-                }
-                if ready(&waiting) {
-                    return Ok(());
-                }
+            if is_ready()? {
+                break;
             }
             notified.await;
         }
+        Ok(())
     }
 
     /// Waits until there is something to write.

@@ -127,7 +127,9 @@ impl Push {
         let is_watched = {
             let mut watched = self.alarm.watched();
             // Nothing follows the end: what is still to be sent the sender finds by itself.
-            if head.state.is_terminal() {
+            if watched.is_empty() {
+                false
+            } else if head.state.is_terminal() {
                 watched.remove(&head.id)
             } else {
                 watched.contains(&head.id)

@@ -48,7 +48,7 @@ async fn run(store: &MemoryStore) {
     let status = TaskStatus::new(TaskState::Submitted, now);
     let mut task = Task::new(TaskId::generate(), context.clone(), status);
     task.history.push(Message::user("What is the capital of France?"));
-    let batch = Batch::open(task, context).expect("a task may begin so");
+    let batch = Batch::open(&task, context).expect("a task may begin so");
     let lease = Some(Lease { owner: name("one"), lasts: LEASE });
     let create = Create { lease, ..Create::new(place, batch) };
     let Ok(Created::New(head)) = store.create(create).await else { panic!("it is new") };

@@ -86,7 +86,9 @@ pub fn choose(incoming: &Incoming<'_>, offered: Offered) -> Result<WireForm, Ref
     if let Some(form) = by_grpc_service(incoming.path) {
         return by_version(incoming, offered, form, form);
     }
-    if let Some(form) = by_path(incoming, offered)? {
+    if incoming.path != "/"
+        && let Some(form) = by_path(incoming, offered)?
+    {
         return Ok(form);
     }
     if is_endpoint(incoming.path) {

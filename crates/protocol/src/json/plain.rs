@@ -10,6 +10,12 @@ pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
             return index * 8 + stops.trailing_zeros() as usize / 8;
         }
     }
+    // What is left is looked at together with some of what was.
+    if let Some(last) = bytes.last_chunk::<8>()
+        && stops_in(u64::from_le_bytes(*last)) == 0
+    {
+        return bytes.len();
+    }
     let stops = |byte: &u8| matches!(byte, b'"' | b'\\' | ..0x20);
     words.len() * 8 + rest.iter().position(stops).unwrap_or(rest.len())
 }

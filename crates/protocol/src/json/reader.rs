@@ -552,7 +552,12 @@ impl<T: FromJson> FromJson for Vec<T> {
     fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
         let mut items = Self::new();
         reader.items(|reader| {
-            items.push(T::read(reader)?);
+            let item = T::read(reader)?;
+            // Most have one element, and are kept: there is room for more once there is more.
+            if items.is_empty() {
+                items.reserve_exact(1);
+            }
+            items.push(item);
             Ok(())
         })?;
         Ok(items)

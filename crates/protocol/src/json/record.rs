@@ -130,21 +130,25 @@ macro_rules! record {
     (@take $presence:ident $field:ident, $json:literal) => { $field.unwrap_or_default() };
 
     (@write required $object:ident, $json:literal, $value:expr) => {
-        $object.member($json, &$value)
+        $object.field(concat!("\"", $json, "\":"), &$value)
     };
     (@write always $object:ident, $json:literal, $value:expr) => {
-        $object.member($json, &$value)
+        $object.field(concat!("\"", $json, "\":"), &$value)
     };
     (@write implicit $object:ident, $json:literal, $value:expr) => {
         if !$crate::json::Implicit::is_absent(&$value) {
-            $object.member($json, &$value);
+            $object.field(concat!("\"", $json, "\":"), &$value);
         }
     };
     (@write optional $object:ident, $json:literal, $value:expr) => {
-        $object.optional($json, $value.as_ref())
+        if let Some(value) = &$value {
+            $object.field(concat!("\"", $json, "\":"), value);
+        }
     };
     (@write id $object:ident, $json:literal, $value:expr) => {
-        $object.optional($json, $value.as_ref())
+        if let Some(value) = &$value {
+            $object.field(concat!("\"", $json, "\":"), value);
+        }
     };
 }
 
@@ -278,7 +282,9 @@ macro_rules! proto_union {
         impl $crate::json::ToJson for $name {
             fn write(&self, writer: &mut $crate::json::Writer) {
                 writer.object(|object| match self {
-                    $(Self::$variant(value) => object.member($json, value),)*
+                    $(Self::$variant(value) => {
+                        object.field(concat!("\"", $json, "\":"), value);
+                    })*
                 });
             }
         }

@@ -76,7 +76,7 @@ pub(crate) async fn call(
     service: &dyn A2aService,
     ctx: CallContext,
     request: Request,
-    name: &str,
+    name: String,
 ) -> Result<Outcome, Error> {
     let follow = match &request {
         Request::SubscribeToTask(request) => Some((ctx.clone(), request.clone())),
@@ -88,7 +88,7 @@ pub(crate) async fn call(
         }
         (outcome, _) => outcome,
     };
-    give_back(outcome, name)
+    give_back(outcome, &name)
 }
 
 /// Says the last word about a task that has ended to whoever wants to follow it, where A2A

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::{FutureExt as _, future::Either};
 use nuncio_protocol::message::Message;
 use nuncio_tasks::{
     agent::{Agent, Conduct, Failure, Turn},
@@ -17,17 +18,16 @@ pub(crate) struct TimeLimited<A> {
 }
 
 impl<A: Agent> Agent for TimeLimited<A> {
-    async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
+    fn run(&self, turn: Turn, output: Output) -> impl Future<Output = Result<(), Failure>> + Send {
         let work = self.agent.run(turn, output);
-        let Some(limit) = self.limit else { return work.await };
+        let Some(limit) = self.limit else { return Either::Left(work) };
         // Dropping the future ends the work, so that nothing goes on behind a failed task.
-        match timeout(limit, work).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Failure::new(format!(
-                "the task took longer than {} seconds",
-                limit.as_secs_f64()
-            ))),
-        }
+        Either::Right(timeout(limit, work).map(move |outcome| {
+            outcome.unwrap_or_else(|_| {
+                let seconds = limit.as_secs_f64();
+                Err(Failure::new(format!("the task took longer than {seconds} seconds")))
+            })
+        }))
     }
 
     async fn reply(&self, message: &Message, place: &Place) -> Result<Option<Message>, Failure> {

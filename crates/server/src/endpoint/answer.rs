@@ -9,8 +9,12 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures_util::{
+    FutureExt as _,
+    future::{BoxFuture, Either},
+};
 use http::{
-    Extensions, HeaderMap, HeaderValue, Method, Request, Response, StatusCode,
+    Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode,
     header::{CONTENT_ENCODING, CONTENT_TYPE, WWW_AUTHENTICATE},
     request::Parts,
 };
@@ -30,9 +34,10 @@ use nuncio_protocol::{
     },
     http::Query,
     operation::Request as A2aRequest,
-    service::{A2aService, CallContext, Outcome, call},
+    service::{A2aService, CallContext, Calling, Outcome, call},
     version::Version,
 };
+use tokio::sync::SemaphorePermit;
 use tower_service::Service as _;
 
 use super::{
@@ -52,7 +57,7 @@ use crate::{
 };
 
 /// The only version that the opportunity agents name in a header of their own.
-const CAPABILITY_VERSION: &str = "a2a-protocol-version";
+const CAPABILITY_VERSION: HeaderName = HeaderName::from_static("a2a-protocol-version");
 
 /// What an endpoint is made of.
 pub(crate) struct Inner {
@@ -140,7 +145,7 @@ impl Inner {
             method: head.method.as_str(),
             path,
             version: version.as_deref(),
-            capability_version: header(&head.headers, CAPABILITY_VERSION),
+            capability_version: self.capability_version(&head.headers),
             body,
         };
         let form = match choose(&incoming, self.offered) {
@@ -262,21 +267,41 @@ impl Inner {
         Ok(ctx)
     }
 
-    /// Calls the agent, and makes room for a stream before it asks for one.
-    pub(crate) async fn call(
-        &self,
+    /// Calls the agent, and makes room for a stream before it asks for one. What is waited for
+    /// holds neither context nor request.
+    pub(crate) fn call<'a>(
+        &'a self,
+        ctx: CallContext,
+        request: A2aRequest,
+        alias: Option<String>,
+        sender: Sender<'a>,
+    ) -> impl Future<Output = Result<(Outcome, Option<Place>), Error>> + Send + use<'a> {
+        let begun = self.begin(ctx, request, alias, sender);
+        async move {
+            let Begun { calling, _room, place, active } = begun?;
+            let outcome = calling.await?;
+            if let Some((Active(slot), Some(active))) = active {
+                // The first of several calls in one request has said it.
+                let _ = slot.set(active);
+            }
+            Ok((outcome, place))
+        }
+    }
+
+    fn begin<'a>(
+        &'a self,
         mut ctx: CallContext,
         mut request: A2aRequest,
         alias: Option<String>,
-        sender: Sender<'_>,
-    ) -> Result<(Outcome, Option<Place>), Error> {
+        sender: Sender<'a>,
+    ) -> Result<Begun<'a>, Error> {
         permits::check(sender.identity()?, &mut request)?;
         ctx.tenant = self.tenants.find(ctx.tenant, request.tenant())?;
         // However it was named: two requests that ask for the same are the same.
         request.set_tenant(ctx.tenant.clone());
         ctx.task_alias = alias;
         context::complete(&mut ctx, &request);
-        let _room = match request {
+        let room = match request {
             // It makes room, so it needs none.
             A2aRequest::CancelTask(_) => None,
             _ => Some(self.capacity.call()?),
@@ -287,16 +312,12 @@ impl Inner {
             None
         };
         let active = sender.active.map(|active| (active, self.active_extensions(&ctx)));
-        let outcome = match ctx.task_alias.clone() {
-            None => call(&*self.service, ctx, request).await?,
+        let calling = match ctx.task_alias.clone() {
+            None => Either::Left(call(&*self.service, ctx, request)),
             // Boxed: it is large, and every other call would carry its size around.
-            Some(name) => Box::pin(names::call(&*self.service, ctx, request, &name)).await?,
+            Some(name) => Either::Right(names::call(&*self.service, ctx, request, name).boxed()),
         };
-        if let Some((Active(slot), Some(active))) = active {
-            // The first of several calls in one request has said it.
-            let _ = slot.set(active);
-        }
-        Ok((outcome, place))
+        Ok(Begun { calling, _room: room, place, active })
     }
 
     pub(crate) fn table(&self) -> ErrorTable {
@@ -319,6 +340,14 @@ impl Inner {
             certificate: peer.and_then(Peer::certificate).map(Certificate::from),
         };
         gatekeeper.admit(presented).await.map(Arc::new)
+    }
+
+    /// Returns the version that an opportunity agent says, where they are answered.
+    fn capability_version<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
+        if !self.offered.opportunity {
+            return None;
+        }
+        headers.get(CAPABILITY_VERSION).and_then(|value| value.to_str().ok())
     }
 
     /// Answers a request for a document, if it is one.
@@ -345,6 +374,14 @@ impl Active {
     fn of(extensions: &Extensions) -> Option<HeaderValue> {
         extensions.get::<Self>()?.0.get().cloned()
     }
+}
+
+/// A call that is under way, and the room that was made for it.
+struct Begun<'a> {
+    calling: Either<Calling<'a>, BoxFuture<'a, Result<Outcome, Error>>>,
+    _room: Option<SemaphorePermit<'a>>,
+    place: Option<Place>,
+    active: Option<(&'a Active, Option<HeaderValue>)>,
 }
 
 /// Who has sent a request, and over which connection.
@@ -395,10 +432,6 @@ pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"))
 }
 
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
 /// Returns `A2A-Version`, from the header or else from the query.
 fn version(head: &Parts) -> Option<Cow<'_, str>> {
     if let Some(value) = head.headers.get(&context::VERSION) {
@@ -411,7 +444,8 @@ fn version(head: &Parts) -> Option<Cow<'_, str>> {
 
 /// Refuses compressed bodies: what they become has no limit.
 fn check_encoding(head: &Parts) -> Result<(), Error> {
-    match header(&head.headers, CONTENT_ENCODING.as_str()) {
+    let encoding = head.headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+    match encoding {
         None => Ok(()),
         Some(encoding) if encoding.eq_ignore_ascii_case("identity") => Ok(()),
         Some(encoding) => {

@@ -22,7 +22,7 @@ fn opening(text: &str) -> Create {
     let status = TaskStatus::new(TaskState::Submitted, Timestamp::now());
     let mut task = Task::new(TaskId::generate(), context.clone(), status);
     task.history.push(Message::user(text));
-    Create::new(place(), Batch::open(task, context).expect("a task may begin so"))
+    Create::new(place(), Batch::open(&task, context).expect("a task may begin so"))
 }
 
 /// Allows the database so many pages.

@@ -41,7 +41,7 @@ fn opening() -> Create {
     let status = TaskStatus::new(TaskState::Working, Timestamp::now());
     let mut task = Task::new(TaskId::generate(), context.clone(), status);
     task.history.push(Message::user("hello"));
-    let batch = Batch::open(task, context).expect("a task may begin so");
+    let batch = Batch::open(&task, context).expect("a task may begin so");
     Create { lease: Some(lease("one")), ..Create::new(ann(), batch) }
 }
 

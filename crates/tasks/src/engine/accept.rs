@@ -239,7 +239,8 @@ impl Engine {
                 let (asked, cause) = (occasion.asked.clone(), occasion.cause);
                 let again = Occasion { cause, asked, first_word: None };
                 let new = (request.message, key.clone(), webhook.clone());
-                match self.open(call, id, new, occasion, word).await {
+                let told = self.open(call, &id, new, occasion)?;
+                match self.opened(call, id, told, word).await {
                     Err(Unopened::Exists) => {
                         let more = More { message, key, webhooks: webhook, conduct };
                         Box::pin(self.go_on(call, &task, more, again, None)).await
@@ -248,27 +249,28 @@ impl Engine {
                 }
             }
             None => {
-                Ok(self.open(call, id, (request.message, key, webhook), occasion, word).await?)
+                let told = self.open(call, &id, (request.message, key, webhook), occasion)?;
+                Ok(self.opened(call, id, told, word).await?)
             }
         }
     }
 
-    /// Begins a task.
-    async fn open(
+    /// Begins a task, and tells when it is on disk. It waits for nothing, so that nobody has to
+    /// keep what it is given.
+    fn open(
         self: &Arc<Self>,
         call: &Call,
-        id: TaskId,
+        id: &TaskId,
         (mut message, key, webhooks): (Message, Option<Key>, Vec<NewWebhook>),
         occasion: Occasion,
-        word: Option<oneshot::Receiver<Word>>,
-    ) -> Result<Accepted, Unopened> {
+    ) -> Result<Told, Error> {
         let context_is_given = message.context_id.is_some();
         let context = message.context_id.take().unwrap_or_else(ContextId::generate);
         message.task_id = Some(id.clone());
         message.context_id = Some(context.clone());
         let status = TaskStatus::new(TaskState::Submitted, self.clock.now());
         let mut task = Task::new(id.clone(), context.clone(), status);
-        task.history.push(message.clone());
+        task.history = vec![message.clone()];
 
         let opening = Opening {
             wait: occasion.asked.wait,
@@ -284,6 +286,17 @@ impl Engine {
         };
         let (tell, told) = oneshot::channel();
         Run::open(Arc::clone(self), task, message, opening, occasion)?.spawn(tell);
+        Ok(told)
+    }
+
+    /// Waits until a task that was begun is on disk.
+    async fn opened(
+        &self,
+        call: &Call,
+        id: TaskId,
+        told: Told,
+        word: Option<oneshot::Receiver<Word>>,
+    ) -> Result<Accepted, Unopened> {
         match told.await {
             Ok(Ok(Opened::New(live))) => {
                 Ok(Accepted { id, progress: Progress::Live(live), seq: Seq(1), word })
@@ -415,6 +428,9 @@ impl Engine {
         live.settled(reached?.seq)
     }
 }
+
+/// Tells that a task is on disk, or why not.
+type Told = oneshot::Receiver<Result<Opened, store::Error>>;
 
 /// What is said to a task that is there.
 struct More {

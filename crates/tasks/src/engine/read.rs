@@ -16,7 +16,7 @@ use nuncio_protocol::{
 use super::{Call, Engine, Tasks, bridge};
 use crate::{
     live::{Cursor, Live, Next},
-    log::{Entry, Seq},
+    log::{Entry, Kind, Seq},
     paging,
     scope::{Place, Scope},
     store::{Filter, Head, Listed, Loaded, Page, Position, Want, order},
@@ -249,7 +249,7 @@ impl Reader {
                 task.truncate_history(limit);
                 response = Shared::new(StreamResponse::Task(task));
             }
-        } else if self.follow.until_input {
+        } else if self.follow.until_input && record.kind != Kind::Opened {
             let state = response.value().map_err(spoilt(seq))?.state();
             if state == Some(TaskState::InputRequired) {
                 self.cursor = None;

@@ -3,7 +3,6 @@
 use std::{
     any::Any,
     panic::AssertUnwindSafe,
-    pin::Pin,
     sync::Arc,
     task::{Context, Waker},
     time::Duration,
@@ -80,8 +79,8 @@ pub(super) struct Run {
     /// Bytes since the last snapshot, and its own size.
     unsaved: usize,
     saved: usize,
-    /// Until the task is on disk.
-    opening: Option<Opening>,
+    /// Until the task is on disk. Boxed, so that nobody has room for it afterwards.
+    opening: Option<Box<Opening>>,
     /// From then on.
     owned: Option<Owned>,
     signals: Arc<Signals>,
@@ -122,7 +121,8 @@ enum Step {
     Stop,
 }
 
-type Work<'a> = Pin<Box<dyn Future<Output = Result<Result<(), Failure>, Panic>> + Send + 'a>>;
+/// What an agent's turn ends with.
+type Outcome = Result<Result<(), Failure>, Panic>;
 type Panic = Box<dyn Any + Send>;
 
 impl Run {
@@ -133,11 +133,11 @@ impl Run {
         message: Message,
         opening: Opening,
         occasion: Occasion,
-    ) -> Result<Self, Error> {
+    ) -> Result<Box<Self>, Error> {
         let agent = engine.agent(&opening.place)?;
-        let folded = Folded { seq: Seq(1), task: task.clone() };
-        let batch = Batch::open(task, opening.context.clone())
+        let batch = Batch::open(&task, opening.context.clone())
             .map_err(|refused| Error::new(ErrorKind::Internal, refused.to_string()))?;
+        let folded = Folded { seq: Seq(1), task };
         let place = opening.place.clone();
         let bytes = batch.bytes() as u64;
         let outbox = Outbox::new(batch, 1, bytes, None, engine.output_settings());
@@ -146,7 +146,7 @@ impl Run {
             note.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
         }
         let mut run = Self::new(engine, agent, place, message, occasion, outbox, folded);
-        run.opening = Some(opening);
+        run.opening = Some(Box::new(opening));
         Ok(run)
     }
 
@@ -158,7 +158,7 @@ impl Run {
         note: Option<Bytes>,
         live: Arc<Live>,
         occasion: Occasion,
-    ) -> Result<Self, Error> {
+    ) -> Result<Box<Self>, Error> {
         let agent = engine.agent(&head.place)?;
         let said = folded.task.history.iter().rev().find(|message| message.role == Role::User);
         let message = said.cloned().unwrap_or_else(|| Message::user(""));
@@ -178,14 +178,15 @@ impl Run {
         occasion: Occasion,
         outbox: Outbox,
         folded: Folded,
-    ) -> Self {
+    ) -> Box<Self> {
         let Occasion { cause, asked, first_word } = occasion;
         outbox.tell_first_word(first_word);
         let cancel = Arc::clone(&outbox.cancel);
         if cause == Cause::Cancel {
             cancel.request();
         }
-        Self {
+        // Boxed: it is handed on a few times, and large.
+        Box::new(Self {
             engine,
             agent,
             place,
@@ -203,11 +204,11 @@ impl Run {
             lost: CancellationToken::new(),
             cancel,
             stale: false,
-        }
+        })
     }
 
     /// Runs in the background, and tells when the task is on disk.
-    pub(super) fn spawn(self, tell: oneshot::Sender<Result<Opened, store::Error>>) {
+    pub(super) fn spawn(self: Box<Self>, tell: oneshot::Sender<Result<Opened, store::Error>>) {
         let tracker = self.engine.work.clone();
         let mut work = Box::pin(self.run(Some(tell)));
         // Short work over a store that answers at once ends here, which saves two changes of
@@ -219,12 +220,12 @@ impl Run {
     }
 
     /// Runs in the background.
-    pub(super) fn spawn_taken(self) {
+    pub(super) fn spawn_taken(self: Box<Self>) {
         let tracker = self.engine.work.clone();
         tracker.spawn(self.run(None));
     }
 
-    async fn run(mut self, mut tell: Tell) {
+    async fn run(mut self: Box<Self>, mut tell: Tell) {
         let waits = self.opening.as_ref().is_some_and(|opening| {
             opening.key.is_some() || opening.id_is_given || !self.agent.conduct().begins_early
         });
@@ -254,14 +255,18 @@ impl Run {
         };
         let output = Output(Arc::clone(&self.outbox));
         let work = AssertUnwindSafe(agent.run_boxed(turn, output)).catch_unwind();
-        if self.work(Box::pin(work), tell).await == Step::Stop {
+        if self.work(work, tell).await == Step::Stop {
             return None;
         }
         self.end_turn(tell).await
     }
 
     /// Lets the agent work and writes what it says, until it is done.
-    async fn work(&mut self, mut work: Work<'_>, tell: &mut Tell) -> Step {
+    async fn work(
+        &mut self,
+        mut work: impl Future<Output = Outcome> + Unpin,
+        tell: &mut Tell,
+    ) -> Step {
         let outbox = Arc::clone(&self.outbox);
         let (lost, cancel) = (self.lost.clone(), Arc::clone(&self.cancel));
         let signals = Arc::clone(&self.signals);
@@ -349,7 +354,7 @@ impl Run {
     }
 
     /// Ends the task as the agent's turn has ended, unless the agent has done so itself.
-    fn finish(&mut self, outcome: Result<Result<(), Failure>, Panic>) {
+    fn finish(&mut self, outcome: Outcome) {
         while let Some(signal) = self.signals.take() {
             self.hear(&signal);
         }
@@ -443,7 +448,7 @@ impl Run {
     /// Puts the task on disk, with what was said so far.
     async fn create(
         &mut self,
-        opening: Opening,
+        opening: Box<Opening>,
         words: &Words,
         last: bool,
         tell: &mut Tell,

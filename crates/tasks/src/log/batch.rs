@@ -92,7 +92,7 @@ impl Refused {
 
 impl Batch {
     /// Opens a task. Its history holds the message that asked for it.
-    pub fn open(task: Task, context: ContextId) -> Result<Self, Refused> {
+    pub fn open(task: &Task, context: ContextId) -> Result<Self, Refused> {
         let to = task.status.state.open()?.to();
         let mut batch = Self {
             task: task.id.clone(),
@@ -103,7 +103,7 @@ impl Batch {
             records: Vec::with_capacity(4),
             bytes: 0,
         };
-        let event = Shared::new(StreamResponse::Task(task));
+        let event = StreamResponse::of_task(task);
         batch.push(Record { kind: Kind::Opened, event, message: None });
         Ok(batch)
     }
@@ -367,7 +367,7 @@ mod tests {
         refuses(from, status("task", "context", to), &illegal);
         let unspecified = TaskState::Unspecified;
         let illegal = IllegalTransition { from: unspecified, to: unspecified };
-        let opening = Batch::open(opened(unspecified), context_id());
+        let opening = Batch::open(&opened(unspecified), context_id());
         assert_eq!(opening.unwrap_err(), Refused::Illegal(illegal));
     }
 
@@ -406,7 +406,7 @@ mod tests {
     #[test]
     fn a_batch_opens_in_any_state_with_the_task_itself() {
         for state in TaskState::ALL.iter().copied().skip(1) {
-            let batch = Batch::open(opened(state), context_id()).unwrap();
+            let batch = Batch::open(&opened(state), context_id()).unwrap();
             assert_eq!((batch.from(), batch.to()), (TaskState::Unspecified, state));
             assert_eq!(batch.updated(), Some(moment(0)));
             let [record] = batch.records() else { panic!("one record opens a task") };
@@ -510,7 +510,7 @@ mod tests {
 
     #[test]
     fn an_opening_cannot_be_rebased() {
-        let batch = Batch::open(opened(TaskState::Working), context_id()).unwrap();
+        let batch = Batch::open(&opened(TaskState::Working), context_id()).unwrap();
         let refused = batch.rebase(TaskState::Working).unwrap_err();
         assert_eq!(refused, Refused::NotAnUpdate("task"));
     }
@@ -555,7 +555,7 @@ mod tests {
             assumed in prop::sample::select(&TaskState::ALL[1..]),
             later in changes(),
         ) {
-            let opening = Batch::open(opened(opening), context_id()).unwrap();
+            let opening = Batch::open(&opened(opening), context_id()).unwrap();
             let mut batch = follow(assumed);
             make(&mut batch, &later);
             if let Ok(batch) = batch.rebase(opening.to()) {

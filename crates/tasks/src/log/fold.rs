@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use nuncio_protocol::{
-    json::{self, Shared},
+    json::{self, Shared, ToJson as _, Writer},
     task::{Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus},
 };
 
@@ -125,12 +125,16 @@ impl Folded {
             history: Vec::new(),
             metadata: self.task.metadata.clone(),
         };
-        Snapshot {
-            seq: self.seq,
-            task: json::to_string(&head).into(),
-            history: json::to_string(&self.task.history).into(),
-            artifacts: json::to_string(&self.task.artifacts).into(),
-        }
+        // The three are written into one text, and share it.
+        let mut writer = Writer::new();
+        head.write(&mut writer);
+        let task = writer.written();
+        self.task.history.write(&mut writer);
+        let history = writer.written() - task;
+        self.task.artifacts.write(&mut writer);
+        let mut text = Bytes::from(writer.into_string());
+        let (task, history) = (text.split_to(task), text.split_to(history));
+        Snapshot { seq: self.seq, task, history, artifacts: text }
     }
 }
 
@@ -236,7 +240,7 @@ mod tests {
         let status = TaskStatus::new(TaskState::Working, moment(0));
         let mut opened = Task::new(task, context.clone(), status);
         opened.history.push(Message::user("hello"));
-        let mut batch = Batch::open(opened, context).expect("a task may begin so");
+        let mut batch = Batch::open(&opened, context).expect("a task may begin so");
         tell(&mut batch);
         let records = batch.records().iter().cloned();
         (1..).map(Seq).zip(records).map(|(seq, record)| Entry { seq, record }).collect()

@@ -1,30 +1,22 @@
 //! A task that has ended, in one piece: how it ended, and its log.
 //!
-//! First stand lengths: of this head itself, of the text of the end as it is kept, of the three
-//! pieces of the end, and for every entry its kind, the length of its event, and the length of
-//! its message plus one (or 0 if there is none). They are written seven bits a byte, the lowest
-//! first. Behind them stand the texts, those of the end before those of the log.
+//! Every event names its task and its conversation, which is a good part of a small one; and most
+//! of what was said stands in the end as well as in the log. What is the same is left out: an
+//! event is kept without the beginning that all of its kind have in a task, and without what it
+//! has in common with the end.
 //!
-//! Every event names its task and its conversation, which is a good part of a small one; these
-//! names are left out. Bytes that no text has stand in their place.
+//! First stands the end, if there is one, then entry behind entry: each a [mark](Shape), lengths,
+//! and texts. Lengths are written seven bits a byte, the lowest first.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use memchr::{memchr2_iter, memmem};
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
     json::Shared,
 };
 
 use crate::log::{Entry, Kind, Record, Seq, Snapshot};
-
-/// Stand for the names: no byte of UTF-8 is one of these.
-const TASK: u8 = 0xfe;
-const CONTEXT: u8 = 0xff;
-
-/// Shorter names are not worth a search.
-const SHORTEST_NAME: usize = 4;
 
 /// A whole task as text. Copies share it.
 #[derive(Clone, Debug)]
@@ -37,166 +29,224 @@ pub(super) struct Names<'a> {
     pub context: &'a ContextId,
 }
 
+/// How a text begins. It is the upper half of a mark; the lower is the kind of the entry, or
+/// whether there is an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Shape {
+    /// As it is kept.
+    Other = 0,
+    /// As the end of a task, without history and artifacts.
+    End = 1,
+    /// As a whole task. It may end with the history that the task ended with.
+    Task = 2,
+    Status = 3,
+    /// As an update of an artifact, which may begin as the first at the end of the task.
+    Artifact = 4,
+}
+
+/// What is behind a history in the text of an event that is a task.
+const BEHIND_HISTORY: &[u8] = b"}}";
+
+const HAS_END: u8 = 1;
+
 impl Packed {
     /// Packs a whole log, and the snapshot of its end if there is one.
-    pub(super) fn new(end: Option<&Snapshot>, entries: &[Entry], names: Names<'_>) -> Self {
-        let pieces: [&[u8]; 3] =
-            end.map_or([&[]; 3], |end| [&end.task, &end.history, &end.artifacts]);
-        let log_bytes: usize = entries.iter().map(|entry| entry.record.bytes()).sum();
-        let end_bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
-        let mut text = Vec::with_capacity(end_bytes + log_bytes);
-        for piece in pieces {
-            text.extend_from_slice(piece);
-        }
-        let mut lengths = Vec::with_capacity(8 + 6 * entries.len());
-        for piece in pieces {
-            put_length(&mut lengths, piece.len());
-        }
-        for Entry { record, .. } in entries {
-            let (event, message) = (record.event.json(), record.message.as_ref());
-            lengths.push(record.kind as u8);
-            put_length(&mut lengths, event.len());
-            put_length(&mut lengths, message.map_or(0, |message| message.json().len() + 1));
-            text.extend_from_slice(event);
-            if let Some(message) = message {
-                text.extend_from_slice(message.json());
+    pub(super) fn new<'a>(
+        end: Option<&Snapshot>,
+        records: impl Iterator<Item = &'a Record> + Clone,
+        names: Names<'_>,
+    ) -> Self {
+        let log_bytes: usize = records.clone().map(|record| record.bytes() + 16).sum();
+        let end_bytes = end.map_or(0, Snapshot::bytes);
+        let mut packed = Vec::with_capacity(end_bytes + 16 + log_bytes);
+        match end {
+            None => packed.push(0),
+            Some(end) => {
+                let (shape, task) = Shape::of(&end.task, &[Shape::End], names);
+                packed.push(shape.mark(HAS_END));
+                for piece in [task, &end.history, &end.artifacts] {
+                    put_text(&mut packed, piece);
+                }
             }
         }
-        let (end, log) = text.split_at(end_bytes);
-        let finders = names.finders();
-        let mut short = Vec::with_capacity(text.len());
-        leave_out(end, &finders, &mut short);
-        let short_end = short.len();
-        leave_out(log, &finders, &mut short);
-
-        let mut packed = Vec::with_capacity(10 + lengths.len() + short.len());
-        put_length(&mut packed, lengths.len());
-        put_length(&mut packed, short_end);
-        packed.extend_from_slice(&lengths);
-        packed.extend_from_slice(&short);
+        let shapes = [Shape::Status, Shape::Artifact, Shape::Task];
+        for record in records {
+            let (shape, mut rest) = Shape::of(record.event.json(), &shapes, names);
+            packed.push(shape.mark(record.kind as u8));
+            match (shape, end) {
+                (Shape::Task, Some(end)) => {
+                    let history = without_end(rest, &end.history);
+                    put_length(&mut packed, rest.len() - history.unwrap_or(rest).len());
+                    rest = history.unwrap_or(rest);
+                }
+                (Shape::Artifact, Some(end)) => {
+                    let shared = in_common(rest, first(&end.artifacts));
+                    put_length(&mut packed, shared);
+                    rest = &rest[shared..];
+                }
+                _ => {}
+            }
+            put_text(&mut packed, rest);
+            match &record.message {
+                None => put_length(&mut packed, 0),
+                Some(message) => {
+                    put_length(&mut packed, message.json().len() + 1);
+                    packed.extend_from_slice(message.json());
+                }
+            }
+        }
         Self(packed.into())
     }
 
     /// Returns how the task ended, if that was packed; `seq` is the last entry.
     pub(super) fn end(&self, seq: Seq, names: Names<'_>) -> Option<Snapshot> {
-        let mut read = Unread(&self.0);
-        let (head, end) = (read.length()?, read.length()?);
-        let mut lengths = Unread(read.text(head)?);
-        let mut text = names.put_in(read.text(end)?);
-        let mut piece = || {
-            let length = lengths.length()?;
-            (length <= text.len()).then(|| text.split_to(length))
-        };
-        let snapshot = Snapshot { seq, task: piece()?, history: piece()?, artifacts: piece()? };
-        (!snapshot.task.is_empty()).then_some(snapshot)
+        let (end, _) = End::read(&self.0)?;
+        let [task, history, artifacts] = end?.pieces;
+        let mut text = Vec::with_capacity(task.len() + history.len() + artifacts.len() + 128);
+        end?.shape.begin(&mut text, names);
+        text.extend_from_slice(task);
+        let ends = text.len();
+        text.extend_from_slice(history);
+        text.extend_from_slice(artifacts);
+        let mut text = Bytes::from(text);
+        let task = text.split_to(ends);
+        let history = text.split_to(history.len());
+        Some(Snapshot { seq, task, history, artifacts: text })
     }
 
     /// Returns the entries behind a place, in order.
-    pub(super) fn entries(&self, after: Seq, names: Names<'_>) -> impl Iterator<Item = Entry> {
-        let (mut lengths, mut text) = self.log(names).unwrap_or_default();
+    pub(super) fn entries<'a>(
+        &'a self,
+        after: Seq,
+        names: Names<'a>,
+    ) -> impl Iterator<Item = Entry> + use<'a> {
+        let (end, mut unread) = End::read(&self.0).unwrap_or_default();
         let records = std::iter::from_fn(move || {
-            let kind = Kind::from_number(i64::from(lengths.byte()?))?;
-            let (event, message) = (lengths.length()?, lengths.length()?);
-            let mut take = |length| (length <= text.len()).then(|| text.split_to(length));
-            let event = Shared::from_json(take(event)?);
-            let message = match message.checked_sub(1) {
-                Some(length) => Some(Shared::from_json(take(length)?)),
+            let (shape, kind) = Shape::from_mark(unread.byte()?)?;
+            let kind = Kind::from_number(i64::from(kind))?;
+            let mut event = Vec::new();
+            shape.begin(&mut event, names);
+            match (shape, end) {
+                (Shape::Task, Some(end)) => {
+                    let shared = unread.length()?;
+                    event.extend_from_slice(unread.text()?);
+                    if shared > 0 {
+                        event.extend_from_slice(end.pieces[1]);
+                        event.extend_from_slice(BEHIND_HISTORY);
+                    }
+                }
+                (Shape::Artifact, Some(end)) => {
+                    event.extend_from_slice(first(end.pieces[2]).get(..unread.length()?)?);
+                    event.extend_from_slice(unread.text()?);
+                }
+                _ => event.extend_from_slice(unread.text()?),
+            }
+            let message = match unread.length()?.checked_sub(1) {
+                Some(length) => Some(Bytes::copy_from_slice(unread.bytes(length)?)),
                 None => None,
             };
-            Some(Record { kind, event, message })
+            let message = message.map(Shared::from_json);
+            Some(Record { kind, event: Shared::from_json(event.into()), message })
         });
         let numbered = (1..).map(Seq).zip(records).map(|(seq, record)| Entry { seq, record });
         numbered.skip_while(move |entry| entry.seq <= after)
     }
-
-    /// Returns the lengths and the text of the log.
-    fn log(&self, names: Names<'_>) -> Option<(Unread<'_>, Bytes)> {
-        let mut read = Unread(&self.0);
-        let (head, end) = (read.length()?, read.length()?);
-        let mut lengths = Unread(read.text(head)?);
-        for _ in 0..3 {
-            lengths.length()?;
-        }
-        read.text(end)?;
-        Some((lengths, names.put_in(read.0)))
-    }
 }
 
-impl<'a> Names<'a> {
-    fn finders(self) -> [Option<Finder<'a>>; 2] {
-        [self.task.as_str(), self.context.as_str()].map(Finder::new)
-    }
-
-    fn put_in(self, short: &[u8]) -> Bytes {
-        let (task, context) = (self.task.as_str(), self.context.as_str());
-        let count = memchr2_iter(TASK, CONTEXT, short).count();
-        let mut text = Vec::with_capacity(short.len() + count * task.len().max(context.len()));
-        let mut done = 0;
-        for place in memchr2_iter(TASK, CONTEXT, short) {
-            text.extend_from_slice(&short[done..place]);
-            let name = if short[place] == TASK { task } else { context };
-            text.extend_from_slice(name.as_bytes());
-            done = place + 1;
-        }
-        text.extend_from_slice(&short[done..]);
-        text.into()
-    }
-}
-
-/// Looks for a name by its end: that is where names that were made together differ, and short
-/// needles are found fastest.
-struct Finder<'a> {
-    name: &'a [u8],
-    end: memmem::Finder<'a>,
-}
-
-impl<'a> Finder<'a> {
-    fn new(name: &'a str) -> Option<Self> {
-        let name = name.as_bytes();
-        let end = &name[name.len().saturating_sub(16)..];
-        (name.len() >= SHORTEST_NAME).then(|| Self { name, end: memmem::Finder::new(end) })
-    }
-
-    /// Returns where the name stands first from a place on.
-    fn find(&self, text: &[u8], from: usize) -> Option<usize> {
-        let before = self.name.len() - self.end.needle().len();
-        let mut at = from + before;
-        while let Some(found) = text.get(at..).and_then(|rest| self.end.find(rest)) {
-            let start = at + found - before;
-            if text[start..].starts_with(self.name) {
-                return Some(start);
-            }
-            at += found + 1;
-        }
-        None
-    }
-}
-
-/// Writes a text without the names that are looked for.
-fn leave_out(text: &[u8], finders: &[Option<Finder<'_>>; 2], short: &mut Vec<u8>) {
-    let find = |finder: &Option<Finder<'_>>, from| finder.as_ref()?.find(text, from);
-    let length = |finder: &Option<Finder<'_>>| finder.as_ref().map_or(0, |it| it.name.len());
-    let [task, context] = finders;
-    let (mut kept, mut next) = (0, [find(task, 0), find(context, 0)]);
-    loop {
-        // One name may stand inside the other: the first goes, and what it covers is not there.
-        let (place, length, stand_in) = match next {
-            [Some(place), other] if other.is_none_or(|other| place <= other) => {
-                (place, length(task), TASK)
-            }
-            [_, Some(place)] => (place, length(context), CONTEXT),
-            _ => break,
+impl Shape {
+    /// Finds out how a text begins, and returns what is behind that.
+    fn of<'t>(text: &'t [u8], among: &[Self], names: Names<'_>) -> (Self, &'t [u8]) {
+        let behind = |shape: &Self| {
+            let [before, between, behind] = shape.around()?;
+            let rest = text.strip_prefix(before)?.strip_prefix(names.task.as_str().as_bytes())?;
+            let rest = rest.strip_prefix(between)?;
+            let rest = rest.strip_prefix(names.context.as_str().as_bytes())?;
+            Some((*shape, rest.strip_prefix(behind)?))
         };
-        short.extend_from_slice(&text[kept..place]);
-        short.push(stand_in);
-        kept = place + length;
-        for (next, finder) in next.iter_mut().zip(finders) {
-            if next.is_some_and(|place| place < kept) {
-                *next = find(finder, kept);
+        among.iter().find_map(behind).unwrap_or((Self::Other, text))
+    }
+
+    /// Writes the beginning.
+    fn begin(self, text: &mut Vec<u8>, names: Names<'_>) {
+        let Some([before, between, behind]) = self.around() else { return };
+        for piece in [
+            before,
+            names.task.as_str().as_bytes(),
+            between,
+            names.context.as_str().as_bytes(),
+            behind,
+        ] {
+            text.extend_from_slice(piece);
+        }
+    }
+
+    /// Returns what stands before, between and behind the names.
+    const fn around(self) -> Option<[&'static [u8]; 3]> {
+        const BETWEEN: &[u8] = br#"","contextId":""#;
+        match self {
+            Self::Other => None,
+            Self::End => Some([br#"{"id":""#, BETWEEN, br#"","#]),
+            Self::Task => Some([br#"{"task":{"id":""#, BETWEEN, br#"","#]),
+            Self::Status => Some([br#"{"statusUpdate":{"taskId":""#, BETWEEN, br#"","#]),
+            Self::Artifact => {
+                Some([br#"{"artifactUpdate":{"taskId":""#, BETWEEN, br#"","artifact":"#])
             }
         }
     }
-    short.extend_from_slice(&text[kept..]);
+
+    const fn mark(self, lower: u8) -> u8 {
+        (self as u8) << 4 | lower
+    }
+
+    fn from_mark(mark: u8) -> Option<(Self, u8)> {
+        let all = [Self::Other, Self::End, Self::Task, Self::Status, Self::Artifact];
+        Some((*all.get(usize::from(mark >> 4))?, mark & 0x0f))
+    }
+}
+
+/// How a task ended, as it is kept: the pieces of a [`Snapshot`].
+#[derive(Clone, Copy)]
+struct End<'a> {
+    shape: Shape,
+    pieces: [&'a [u8]; 3],
+}
+
+impl<'a> End<'a> {
+    /// Reads it, if there is one, and returns what is behind it.
+    fn read(packed: &'a [u8]) -> Option<(Option<Self>, Unread<'a>)> {
+        let mut unread = Unread(packed);
+        let end = match Shape::from_mark(unread.byte()?)? {
+            (shape, HAS_END) => {
+                Some(Self { shape, pieces: [unread.text()?, unread.text()?, unread.text()?] })
+            }
+            _ => None,
+        };
+        Some((end, unread))
+    }
+}
+
+/// Returns what stands before the history at the end of a task's text, if that has it.
+fn without_end<'t>(text: &'t [u8], history: &[u8]) -> Option<&'t [u8]> {
+    text.strip_suffix(BEHIND_HISTORY)?.strip_suffix(history)
+}
+
+/// Returns a list from its first element on.
+fn first(list: &[u8]) -> &[u8] {
+    list.get(1..).unwrap_or_default()
+}
+
+/// Returns how many bytes two texts begin with alike.
+fn in_common(one: &[u8], other: &[u8]) -> usize {
+    let chunks = one.chunks_exact(16).zip(other.chunks_exact(16));
+    let whole = 16 * chunks.take_while(|(one, other)| one == other).count();
+    let rest = one[whole..].iter().zip(&other[whole..]);
+    whole + rest.take_while(|(one, other)| one == other).count()
+}
+
+fn put_text(packed: &mut Vec<u8>, text: &[u8]) {
+    put_length(packed, text.len());
+    packed.extend_from_slice(text);
 }
 
 fn put_length(buffer: &mut Vec<u8>, mut length: usize) {
@@ -233,17 +283,23 @@ impl<'a> Unread<'a> {
         None
     }
 
-    fn text(&mut self, length: usize) -> Option<&'a [u8]> {
+    fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
         self.0.split_off(..length)
+    }
+
+    fn text(&mut self) -> Option<&'a [u8]> {
+        let length = self.length()?;
+        self.bytes(length)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use nuncio_protocol::{
-        message::Message,
+        ids::ArtifactId,
+        message::{Message, Part},
         state::TaskState,
-        task::{Task, TaskStatus},
+        task::{Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus},
         time::Timestamp,
     };
     use proptest::prelude::*;
@@ -254,7 +310,7 @@ mod tests {
     fn log_of(texts: &[String], names: Names<'_>) -> Vec<Entry> {
         let status = TaskStatus::new(TaskState::Working, Timestamp::now());
         let task = Task::new(names.task.clone(), names.context.clone(), status);
-        let mut batch = Batch::open(task, names.context.clone()).expect("a task may begin so");
+        let mut batch = Batch::open(&task, names.context.clone()).expect("a task may begin so");
         for text in texts {
             batch.input(Message::user(text), Timestamp::now()).expect("legal");
             batch.cancel(Timestamp::now()).expect("legal");
@@ -269,11 +325,12 @@ mod tests {
         let context = ContextId::parse(context).unwrap();
         let names = Names { task: &task, context: &context };
         let log = log_of(texts, names);
-        let packed = Packed::new(None, &log, names);
+        let records = log.iter().map(|entry| &entry.record);
+        let packed = Packed::new(None, records.clone(), names);
         assert_eq!(packed.end(Seq(1), names), None);
         let alone = packed.0.len();
         let end = Folded::from_log(None, &log).unwrap().snapshot();
-        let packed = Packed::new(Some(&end), &log, names);
+        let packed = Packed::new(Some(&end), records, names);
         assert_eq!(packed.end(end.seq, names).as_ref(), Some(&end));
         for after in 0..=log.len() {
             let read: Vec<Entry> = packed.entries(Seq(after as u64), names).collect();
@@ -313,6 +370,41 @@ mod tests {
     fn names_take_no_room() {
         let name = |length| "n".repeat(length);
         assert_eq!(check(&name(10), "c", &[]), check(&name(200), "c", &[]));
+    }
+
+    #[test]
+    fn what_the_log_has_in_common_with_the_end_takes_room_once() {
+        let (task, context) = (TaskId::generate(), ContextId::generate());
+        let names = Names { task: &task, context: &context };
+        let size = |said: &str, made: &str| {
+            let status = TaskStatus::new(TaskState::Working, Timestamp::now());
+            let mut opened = Task::new(task.clone(), context.clone(), status);
+            opened.history.push(Message::user(said));
+            let mut batch = Batch::open(&opened, context.clone()).expect("a task may begin so");
+            let id = ArtifactId::parse("out").expect("a short text is an identifier");
+            let update = TaskArtifactUpdateEvent {
+                task_id: task.clone(),
+                context_id: context.clone(),
+                artifact: Artifact::new(id, vec![Part::text(made)]),
+                append: false,
+                last_chunk: true,
+                metadata: None,
+            };
+            batch.output(Shared::new(StreamResponse::ArtifactUpdate(update))).expect("legal");
+            let records = batch.records().iter().cloned();
+            let log: Vec<Entry> =
+                (1..).map(Seq).zip(records).map(|(seq, record)| Entry { seq, record }).collect();
+            let end = Folded::from_log(None, &log).unwrap().snapshot();
+            let packed = Packed::new(Some(&end), batch.records().iter(), names);
+            assert_eq!(packed.entries(Seq::START, names).collect::<Vec<_>>(), log);
+            assert_eq!(packed.end(end.seq, names), Some(end));
+            packed.0.len()
+        };
+        let long = "x".repeat(1000);
+        let short = size("", "");
+        for (said, made) in [(&*long, ""), ("", &*long)] {
+            assert!(size(said, made) < short + 1010, "kept once, with longer lengths");
+        }
     }
 
     #[test]

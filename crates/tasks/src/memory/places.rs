@@ -94,7 +94,7 @@ impl Places {
 
     /// Returns what a place has; it is made if there is none.
     pub(super) fn room_mut(&mut self, place: &Arc<Place>) -> &mut Room {
-        self.tenant_mut(&place.tenant).rooms.entry(Arc::clone(place)).or_default()
+        self.tenant_mut(&place.tenant).room_mut(place)
     }
 
     /// Forgets a place that has become empty, and its tenant with the last of them.
@@ -110,31 +110,50 @@ impl Places {
 
     /// Puts a task into the lists that it belongs in.
     pub(super) fn shelve(&mut self, task: &Kept) {
-        self.tenant_mut(&task.place.tenant).contexts.insert(context_rank(task));
-        self.room_mut(&task.place).shelves[task.state as usize].insert(rank(task));
+        self.tenant_mut(&task.place.tenant).shelve(task);
     }
 
     /// Takes a task out of the lists, before it changes.
     pub(super) fn unshelve(&mut self, task: &Kept) {
-        self.tenant_mut(&task.place.tenant).contexts.remove(&context_rank(task));
-        self.room_mut(&task.place).shelves[task.state as usize].remove(&rank(task));
+        let tenant = self.tenant_mut(&task.place.tenant);
+        tenant.contexts.remove(&context_rank(task));
+        tenant.room_mut(&task.place).shelves[task.state as usize].remove(&rank(task));
     }
 }
 
 impl Tenant {
+    /// Takes a new task.
+    pub(super) fn add(&mut self, task: TaskRef, kept: &Kept, now: Instant) {
+        self.ids.insert(kept.id.clone(), task);
+        self.shelve(kept);
+        if kept.state.is_terminal() {
+            self.end(kept.state, task, now);
+        } else {
+            *self.unfinished.entry(kept.place.caller.clone()).or_default() += 1;
+        }
+    }
+
+    fn shelve(&mut self, task: &Kept) {
+        self.contexts.insert(context_rank(task));
+        self.room_mut(&task.place).shelves[task.state as usize].insert(rank(task));
+    }
+
+    fn room_mut(&mut self, place: &Arc<Place>) -> &mut Room {
+        self.rooms.entry(Arc::clone(place)).or_default()
+    }
+
     /// Returns how many unfinished tasks a caller has.
     pub(super) fn unfinished(&self, caller: &Name) -> u32 {
         self.unfinished.get(caller).copied().unwrap_or(0)
     }
 
-    /// Counts a new task.
-    pub(super) fn begin(&mut self, caller: &Name) {
-        *self.unfinished.entry(caller.clone()).or_default() += 1;
+    /// Puts a task among those that have ended.
+    pub(super) fn end(&mut self, state: TaskState, task: TaskRef, now: Instant) {
+        self.ended.entry(state).or_default().tasks.push_back((now, task));
     }
 
-    /// Puts a task among those that have ended.
-    pub(super) fn end(&mut self, caller: &Name, state: TaskState, task: TaskRef, now: Instant) {
-        self.ended.entry(state).or_default().tasks.push_back((now, task));
+    /// Counts a task no longer among the unfinished ones of its caller.
+    pub(super) fn finish(&mut self, caller: &Name) {
         if let Some(count) = self.unfinished.get_mut(caller) {
             *count -= 1;
             if *count == 0 {

@@ -54,15 +54,17 @@ impl Tables {
         scope.sees(&kept.place).then_some((task, kept))
     }
 
+    /// Opens a task; one that has ended with it comes packed.
     pub(super) fn create(
         &mut self,
         create: Create,
+        packed: Option<Packed>,
         now: Instant,
-    ) -> Result<(Created, Option<Unpacked>), Error> {
+    ) -> Result<Created, Error> {
         create.check_note()?;
         if let Some(used) = keys::find(&self.places, &create.place, create.key.as_ref())? {
             let head = self.tasks.get(&used.reference).map(|kept| kept.head(used.reference, now));
-            return Ok((Created::Repeated(head), None));
+            return Ok(Created::Repeated(head));
         }
         self.check(&create)?;
 
@@ -76,10 +78,17 @@ impl Tables {
             Some(lease) => Hold::Held { until: later(now, lease.lasts) },
             None => Hold::Free { since: now },
         };
-        let mut open = Open { entries: Vec::new(), snapshot: None, hold, abandoned: 0, wake: None };
-        open.extend(Seq::START, batch.records());
-        open.set_snapshot(snapshot);
-        open.set_wake(wake, now);
+        let log = packed.map_or_else(
+            || {
+                let entries = Vec::new();
+                let mut open = Open { entries, snapshot: None, hold, abandoned: 0, wake: None };
+                open.extend(Seq::START, batch.records());
+                open.set_snapshot(snapshot);
+                open.set_wake(wake, now);
+                Log::Open(Box::new(open))
+            },
+            Log::Packed,
+        );
         let start_of_1970 = || Timestamp::from_millis(0).unwrap_or_else(Timestamp::now);
         let kept = Kept {
             id: batch.task().clone(),
@@ -90,12 +99,9 @@ impl Tables {
             seq: Seq::START.plus(batch.records().len()),
             bytes: batch.bytes() as u64,
             epoch,
-            log: Log::Open(Box::new(open)),
+            log,
         };
-        self.places.shelve(&kept);
-        let tenant = self.places.tenant_mut(&place.tenant);
-        tenant.ids.insert(kept.id.clone(), task);
-        tenant.begin(&place.caller);
+        self.places.tenant_mut(&place.tenant).add(task, &kept, now);
         self.keys.insert(&mut self.places, &place, key, (task, &kept.id, Seq(1)), now);
         for webhook in webhooks {
             self.outbox.put(task, &kept.id, webhook, Seq::START, now);
@@ -106,8 +112,7 @@ impl Tables {
         self.needs.change(&place.agent, task, None, kept.need());
         let head = kept.head(task, now);
         self.tasks.insert(task, Box::new(kept));
-        let unpacked = head.state.is_terminal().then(|| self.end(task, now)).flatten();
-        Ok((Created::New(head), unpacked))
+        Ok(Created::New(head))
     }
 
     /// Tells why a task cannot be opened, whatever its key.
@@ -194,7 +199,8 @@ impl Tables {
     fn end(&mut self, task: TaskRef, now: Instant) -> Option<Unpacked> {
         let kept = self.tasks.get_mut(&task)?;
         let tenant = self.places.tenant_mut(&kept.place.tenant);
-        tenant.end(&kept.place.caller, kept.state, task, now);
+        tenant.end(kept.state, task, now);
+        tenant.finish(&kept.place.caller);
         let (id, context, seq) = (kept.id.clone(), kept.context.clone(), kept.seq);
         let open = kept.open_mut()?;
         let snapshot = open.snapshot.take().filter(|snapshot| snapshot.seq == seq);

@@ -112,7 +112,7 @@ pub(super) fn opening_in(
 
 /// The given task.
 pub(super) fn opening_of(place: &Place, task: Task, context: ContextId) -> Create {
-    let batch = Batch::open(task, context).expect("a task may begin in any state");
+    let batch = Batch::open(&task, context).expect("a task may begin in any state");
     Create::new(place.clone(), batch)
 }
 

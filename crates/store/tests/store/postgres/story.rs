@@ -45,7 +45,7 @@ pub(crate) fn opening_of(place: Place, id: TaskId, context: ContextId) -> Create
     let status = TaskStatus::new(TaskState::Working, Timestamp::now());
     let mut task = Task::new(id, context.clone(), status);
     task.history.push(Message::user("hello"));
-    let batch = Batch::open(task, context).expect("a task may begin in any state");
+    let batch = Batch::open(&task, context).expect("a task may begin in any state");
     Create { lease: Some(lease("one")), ..Create::new(place, batch) }
 }
 
