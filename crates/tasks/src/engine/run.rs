@@ -229,7 +229,7 @@ impl Run {
         let waits = self.opening.as_ref().is_some_and(|opening| {
             opening.key.is_some() || opening.id_is_given || !self.agent.conduct().begins_early
         });
-        if !waits || self.write(false, &mut tell).await == Step::GoOn {
+        if !waits || Box::pin(self.write(false, &mut tell)).await == Step::GoOn {
             while let Some(message) = self.turn(&mut tell).await {
                 (self.message, self.cause) = (Some(message), Cause::Message);
                 self.asked = Asked::default();
@@ -285,13 +285,13 @@ impl Run {
                     deadline = Some(Instant::now() + self.agent.conduct().cancel_grace);
                     None
                 }
-                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                () = until(deadline) => {
                     outbox.end(TaskState::Canceled, None);
                     return Step::GoOn;
                 }
                 () = outbox.something() => {
-                    let writing = self.write(false, tell);
-                    tokio::pin!(writing);
+                    // Boxed: an agent that works in silence has no room for it.
+                    let mut writing = Box::pin(self.write(false, tell));
                     // While this waits for the disk, the agent goes on.
                     let (step, outcome) = tokio::select! {
                         biased;
@@ -329,7 +329,7 @@ impl Run {
                     return Some(message);
                 }
             }
-            match self.write(true, tell).await {
+            match Box::pin(self.write(true, tell)).await {
                 // The agent may have left a part of itself behind that goes on speaking.
                 Step::GoOn if self.outbox.is_empty() => break,
                 Step::GoOn => {}
@@ -583,6 +583,14 @@ impl Run {
             live.set_worker(None);
             self.engine.let_go(Tenure { task: head.reference, epoch: head.epoch });
         }
+    }
+}
+
+/// Waits for a moment, if there is one.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -270,7 +270,7 @@ async fn open_named(store: &dyn Store, id: &str, at: Option<Timestamp>) -> Head 
     let id = TaskId::parse(id).expect("a short text is an identifier");
     let mut status = TaskStatus::new(TaskState::Working, moment(0));
     status.timestamp = at;
-    new(store, opening_of(&ann(), Task::new(id, context.clone(), status), context)).await
+    new(store, opening_of(&ann(), &Task::new(id, context.clone(), status), context)).await
 }
 
 fn sort(heads: &mut [Head]) {

@@ -198,7 +198,7 @@ pub async fn all_that_belongs_to_a_task_goes_with_it_but_its_key(fixture: Fixtur
 
     let status = TaskStatus::new(TaskState::Working, moment(0));
     let namesake = Task::new(head.id.clone(), head.context.clone(), status);
-    let namesake = new(store, opening_of(&bob(), namesake, head.context.clone())).await;
+    let namesake = new(store, opening_of(&bob(), &namesake, head.context.clone())).await;
     assert_ne!(namesake.reference, head.reference, "handles are never used again");
     assert!(store.webhooks(namesake.reference).await.expect("read").is_empty());
     assert_eq!(store.note(namesake.reference).await.expect("read"), None);

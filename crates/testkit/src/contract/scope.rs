@@ -48,7 +48,7 @@ pub async fn an_equal_identifier_of_another_tenant_is_another_task(fixture: Fixt
     let context = ContextId::generate();
     let status = TaskStatus::new(TaskState::Working, moment(7));
     let task = Task::new(ours.id.clone(), context.clone(), status);
-    let theirs = new(store, opening_of(&place("evil", "echo", "user:ann"), task, context)).await;
+    let theirs = new(store, opening_of(&place("evil", "echo", "user:ann"), &task, context)).await;
     for head in [ours, theirs] {
         let scope = Scope::tenant(head.place.tenant.clone());
         assert_eq!(store.find(&scope, &head.id).await.expect("the store answers"), Some(head));

@@ -107,12 +107,12 @@ pub(super) fn opening_in(
 ) -> Create {
     let mut task = Task::new(TaskId::generate(), context.clone(), TaskStatus::new(state, at));
     task.history.push(Message::user("hello"));
-    opening_of(place, task, context)
+    opening_of(place, &task, context)
 }
 
 /// The given task.
-pub(super) fn opening_of(place: &Place, task: Task, context: ContextId) -> Create {
-    let batch = Batch::open(&task, context).expect("a task may begin in any state");
+pub(super) fn opening_of(place: &Place, task: &Task, context: ContextId) -> Create {
+    let batch = Batch::open(task, context).expect("a task may begin in any state");
     Create::new(place.clone(), batch)
 }
 

@@ -80,7 +80,7 @@ pub async fn an_identifier_is_unique_within_its_tenant(fixture: Fixture) {
     let context = ContextId::generate();
     let again =
         Task::new(head.id.clone(), context.clone(), TaskStatus::new(TaskState::Working, moment(1)));
-    match store.create(opening_of(&bob(), again, context)).await {
+    match store.create(opening_of(&bob(), &again, context)).await {
         Err(Error::Exists(id)) => assert_eq!(id, head.id),
         other => panic!("expected that the task exists, found {other:?}"),
     }
