@@ -31,6 +31,7 @@ use nuncio_auth::{
 use nuncio_protocol::ids::{AgentId, Organisation};
 use tokio::sync::Mutex;
 
+pub(crate) use self::tell::Delegation;
 pub use self::{
     change::Actor,
     configured::{Configured, ConfiguredAgent},
