@@ -307,7 +307,7 @@ async fn a_late_beat_does_not_bring_a_removed_agent_back() {
 #[tokio::test]
 async fn silence_is_noticed_and_ends_with_the_next_beat() {
     let mut options = Options::default();
-    options.liveness.offline = std::time::Duration::ZERO;
+    options.liveness.offline = Duration::ZERO;
     let world = World::with(options).await;
     let agent = world.add("a", None).await;
     world.directory.heartbeat(&agent.id, Beat::default()).await.unwrap();
