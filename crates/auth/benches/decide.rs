@@ -25,7 +25,7 @@ struct Directory {
 impl Places for Directory {
     fn place(&self, agent: &AgentId) -> Option<Place<'_>> {
         let parent = self.parents.get(agent)?.as_ref();
-        Some(Place { organisation: &self.acme, parent, above: None, limits: &[] })
+        Some(Place { organisation: &self.acme, parent, line: None, limits: &[] })
     }
 }
 

@@ -28,7 +28,7 @@
 //!     fn place(&self, agent: &AgentId) -> Option<Place<'_>> {
 //!         let parent = (*agent == self.writer).then_some(&self.lead);
 //!         let is_known = *agent == self.lead || parent.is_some();
-//!         is_known.then_some(Place { organisation: &self.acme, parent, above: None, limits: &[] })
+//!         is_known.then_some(Place { organisation: &self.acme, parent, line: None, limits: &[] })
 //!     }
 //! }
 //!
@@ -49,12 +49,14 @@ mod decide;
 mod decision;
 mod grant;
 mod index;
+mod key;
 mod places;
 mod rule;
 
 pub use decide::{Asker, Hierarchy, Question, Rules, Settings};
 pub use decision::{Decision, Reason};
 pub use grant::{Grant, Operations, Outside, Skills};
+pub use key::{AgentKey, KeyMap};
 pub use places::{MAX_DEPTH, MoveError, Place, Places, SkillLimit, Tree, check_move};
 pub use rule::{Effect, Rule, Who};
 

@@ -57,10 +57,10 @@ impl<T: Clone + Send + Sync + 'static> Flight<T> {
         }
         let (sender, landed) = watch::channel(None);
         let work = work();
-        let task = tokio::spawn(async move {
+        let task = tokio::spawn(nuncio_net::trace::kept(async move {
             let result = work.await;
             sender.send_replace(Some(result));
-        });
+        }));
         *running = Some(Running { landed: landed.clone(), _work: AbortOnDropHandle::new(task) });
         (landed, false)
     }

@@ -9,6 +9,7 @@ mod configured;
 mod discover;
 mod edit;
 mod feed;
+mod gather;
 mod health;
 mod keys;
 mod notes;
@@ -30,6 +31,7 @@ use nuncio_auth::{
 use nuncio_protocol::ids::{AgentId, Organisation};
 use tokio::sync::Mutex;
 
+pub(crate) use self::tell::Delegation;
 pub use self::{
     change::Actor,
     configured::{Configured, ConfiguredAgent},
@@ -44,7 +46,7 @@ pub use self::{
     search::{MAX_PAGE, Page, Query},
     workflows::{MAX_VERSIONS, MAX_WORKFLOWS},
 };
-use self::{change::Change, health::Beats, notes::Uses};
+use self::{change::Change, gather::Gathering, health::Beats, notes::Uses, search::may_see};
 use crate::{
     error::Error,
     state::State,
@@ -60,11 +62,21 @@ struct Inner {
     store: Arc<dyn HubStore>,
     state: ArcSwap<State>,
     /// Held by whoever changes something, so that processes and not callers race.
-    turn: Mutex<()>,
+    turn: Mutex<Turn>,
     beats: Beats,
+    gathering: Gathering,
     feed: Feed,
     uses: Uses,
     options: Options,
+}
+
+/// Whether the state may be behind what we have written ourselves.
+///
+/// So it is from before a commit until what was committed is shown, and it stays so if whoever
+/// wanted it has gone away meanwhile.
+#[derive(Debug, Default)]
+struct Turn {
+    is_behind: bool,
 }
 
 impl Directory {
@@ -72,11 +84,16 @@ impl Directory {
     pub async fn open(store: Arc<dyn HubStore>, options: Options) -> Result<Self, Error> {
         let state = State::new(options.settings).after(store.changes(Version::default()).await?)?;
         let feed = Feed::new(Arc::clone(&store), store.last_event().await?);
-        let beats = Beats::default();
-        let uses = Uses::default();
-        let state = ArcSwap::from_pointee(state);
-        let turn = Mutex::default();
-        let directory = Self(Arc::new(Inner { store, state, turn, beats, feed, uses, options }));
+        let directory = Self(Arc::new(Inner {
+            store,
+            state: ArcSwap::from_pointee(state),
+            turn: Mutex::default(),
+            beats: Beats::default(),
+            gathering: Gathering::default(),
+            feed,
+            uses: Uses::default(),
+            options,
+        }));
         directory.read_beats().await?;
         Ok(directory)
     }
@@ -107,9 +124,9 @@ impl Directory {
         state.decider().decide(&**state, question)
     }
 
-    /// Tells whether somebody may know of an agent: whoever may call it may.
+    /// Tells whether somebody may know of an agent: whoever may call it may, and administrators.
     pub fn sees(&self, asker: Asker<'_>, agent: &AgentId) -> bool {
-        self.decide(&Question::new(asker, agent)).is_allowed()
+        may_see(&self.state(), asker, agent)
     }
 
     /// Returns an agent that somebody may know of. One that they may not know of is no other
@@ -117,8 +134,11 @@ impl Directory {
     pub fn visible(&self, asker: Asker<'_>, text: &str) -> Result<Arc<crate::agent::Agent>, Error> {
         let state = self.state();
         let agent = state.find(asker.organisation(), text).ok_or(Error::no_agent())?;
-        let decision = state.decider().decide(&**state, &Question::new(asker, &agent.id));
-        if decision.is_allowed() { Ok(Arc::clone(agent)) } else { Err(Error::no_agent()) }
+        if may_see(&state, asker, &agent.id) {
+            Ok(Arc::clone(agent))
+        } else {
+            Err(Error::no_agent())
+        }
     }
 
     /// Puts other settings of the hierarchy in force, and ends what rested on the old ones.
@@ -140,10 +160,15 @@ impl Directory {
         Ok(())
     }
 
-    /// Reads what other processes have written.
+    /// Reads what other processes have written. Where there are none, nothing is read, unless
+    /// somebody of ours has gone away between writing and showing.
     pub async fn refresh(&self) -> Result<(), Error> {
-        let _turn = self.0.turn.lock().await;
-        self.catch_up().await
+        let mut turn = self.0.turn.lock().await;
+        if turn.is_behind || self.0.store.is_shared() {
+            self.catch_up().await?;
+            turn.is_behind = false;
+        }
+        Ok(())
     }
 
     async fn catch_up(&self) -> Result<(), Error> {
@@ -164,7 +189,7 @@ impl Directory {
         &self,
         mut decide: impl FnMut(&State) -> Result<(Change, T), Error>,
     ) -> Result<T, Error> {
-        let _turn = self.0.turn.lock().await;
+        let mut turn = self.0.turn.lock().await;
         loop {
             let state = self.0.state.load_full();
             let (change, outcome) = decide(&state)?;
@@ -173,11 +198,13 @@ impl Directory {
             }
             let (records, events, audit) = change.into_parts();
             let commit = Commit { seen: state.version(), records: records.clone(), events, audit };
+            turn.is_behind = true;
             match self.0.store.commit(commit).await? {
                 Committed::Done { version, last_event } => {
                     let changes = crate::store::Changes { version, records };
                     self.0.state.store(Arc::new(state.after(changes)?));
                     self.0.feed.reached(last_event);
+                    turn.is_behind = false;
                     return Ok(outcome);
                 }
                 Committed::Behind => self.catch_up().await?,

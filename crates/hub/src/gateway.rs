@@ -610,12 +610,22 @@ impl Inner {
         }))
     }
 
-    /// Counts a message for whoever pays for it.
-    async fn spend(&self, ctx: &CallContext, agent: &Agent) -> Result<(), Error> {
+    /// Counts a message for whoever pays for it. One that was sent before does nothing more, and
+    /// costs nothing.
+    async fn spend(
+        &self,
+        ctx: &CallContext,
+        agent: &Agent,
+        call: &Call,
+        request: &SendMessageRequest,
+    ) -> Result<(), Error> {
         let organisation = self.organisation(ctx)?;
         let state = self.directory.state().clone();
-        let kept = (&*state, &**self.directory.store());
-        let spent = self.counters.spend(kept, (&organisation, &ctx.caller), agent).await;
+        let payers = self.counters.payers(&state, &organisation, &ctx.caller, agent);
+        if payers.is_empty() || self.tasks.is_repeat(call, request).await? {
+            return Ok(());
+        }
+        let spent = self.counters.spend(&**self.directory.store(), &payers).await;
         if spent.is_err() {
             self.metrics.rate_limited("budget");
         }
@@ -636,7 +646,7 @@ impl Inner {
             (one, other) => vec![one.or(other)],
         };
         let (agent, mut call) = self.judge(ctx, Some(operation), &skills)?;
-        self.spend(ctx, &agent).await?;
+        self.spend(ctx, &agent, &call, request).await?;
         let limits = self.limits.load_full();
         let own = self.counters.tasks_of(&self.directory.state(), &ctx.caller);
         call.unfinished_tasks = Some(own.unwrap_or(limits.unfinished_tasks));

@@ -28,7 +28,7 @@ use axum::{
     routing::{any, get, post},
 };
 
-pub(crate) use self::{calls::Endpoints, who::Who};
+pub(crate) use self::{calls::Endpoints, facade::tell_ended, who::Who};
 use crate::hub::Hub;
 
 /// Returns what answers every request of a hub.

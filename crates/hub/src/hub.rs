@@ -151,7 +151,7 @@ impl Parts {
         Self {
             directory,
             gatekeeper,
-            client: Client::new(nuncio_net::Client::new(guard.clone())),
+            client: Client::new(nuncio_net::Client::new(guard.clone()).with_traces()),
             guard,
             minter: minter.into(),
             gateway: None,

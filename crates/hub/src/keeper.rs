@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{error::Error, hub::Hub, probe, triggers};
+use crate::{error::Error, http, hub::Hub, probe, triggers};
 
 /// So often is looked whether a trigger is due.
 const TRIGGERS: Duration = Duration::from_secs(1);
+
+/// So often is looked whether work has ended that agents have given to others.
+const DELEGATIONS: Duration = Duration::from_secs(1);
 
 /// So often is written down which keys were shown.
 const USES: Duration = Duration::from_secs(60);
@@ -23,6 +26,7 @@ pub(crate) async fn keep(hub: &Hub) {
             every(liveness.sweep, "sweep", || sweep(hub)),
             every(liveness.refresh, "refresh", || refresh(hub)),
             every(TRIGGERS, "triggers", || triggers::fire_due(hub)),
+            every(DELEGATIONS, "delegations", || http::tell_ended(hub)),
             every(USES, "uses of keys", || hub.directory.keep_uses()),
             every(KEYS, "signing keys", || publish(hub)),
             probe::run(hub),

@@ -3,11 +3,13 @@
 //! A state is never changed: the next one shares with it whatever is the same. Whoever holds
 //! one sees the directory, the rules and the epochs of one moment.
 
+mod agents;
+
 use std::{collections::BTreeMap, hash::Hash, ops::Bound, sync::Arc};
 
 use nuncio_auth::{
     KeyRecord,
-    rules::{MAX_DEPTH, Place, Places, Rule, Rules, Settings, SkillLimit, Tree},
+    rules::{AgentKey, MAX_DEPTH, Place, Places, Rule, Rules, Settings, SkillLimit, Tree},
 };
 use nuncio_protocol::{
     ids::{AgentId, Organisation},
@@ -18,6 +20,7 @@ use nuncio_tasks::store::Error;
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync, RedBlackTreeSetSync};
 use serde::{Deserialize, Serialize};
 
+use self::agents::{Agents, Kept};
 use crate::{
     agent::{Agent, Status},
     name::{AgentName, Look},
@@ -30,7 +33,9 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct State {
     version: Version,
-    agents: HashTrieMapSync<AgentId, Kept, foldhash::fast::RandomState>,
+    agents: Agents,
+    /// The names of organisations that have agents.
+    homes: RedBlackTreeSetSync<Organisation>,
     /// Ordered, so that a page can begin anywhere.
     names: RedBlackTreeMapSync<(Organisation, AgentName), AgentId>,
     /// Who offers a skill or tag, ordered by name.
@@ -50,26 +55,6 @@ pub struct State {
 
 /// The versions of a workflow, by their numbers.
 type Versions = RedBlackTreeMapSync<u32, Arc<SavedWorkflow>>;
-
-/// An agent, with what is looked up at every decision.
-#[derive(Clone, Debug)]
-struct Kept {
-    agent: Arc<Agent>,
-    limits: Arc<[SkillLimit]>,
-    /// Its parent, and so on up to the top; none if the tree above it is not sound.
-    above: Option<Arc<[AgentId]>>,
-}
-
-impl Kept {
-    /// Tells whether an agent stands where this one stood, so that nothing is different for those
-    /// below it.
-    fn stands_like(&self, other: &Agent) -> bool {
-        let is_removed = |agent: &Agent| agent.status == Status::Removed;
-        self.agent.parent == other.parent
-            && self.agent.organisation == other.organisation
-            && is_removed(&self.agent) == is_removed(other)
-    }
-}
 
 /// What an organisation has decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -185,8 +170,9 @@ impl State {
         Ok(())
     }
 
-    fn put_agent(&mut self, agent: Agent) {
+    fn put_agent(&mut self, mut agent: Agent) {
         let before = self.unlink_agent(&agent.id);
+        agent.organisation = self.one_of(agent.organisation);
         if agent.status != Status::Removed {
             let id = &agent.id;
             let organisation = &agent.organisation;
@@ -205,10 +191,13 @@ impl State {
         let limits = limits.collect();
         let unmoved = before.filter(|before| before.stands_like(&agent));
         let has_moved = unmoved.is_none();
-        let above = unmoved.map_or_else(|| self.line_above(&agent), |before| before.above);
-        let kept = Kept { limits, above, agent: Arc::new(agent) };
-        let agent = Arc::clone(&kept.agent);
-        self.agents.insert_mut(agent.id.clone(), kept);
+        let key = self.agent_key(&agent.id);
+        let line = unmoved.map_or_else(|| self.line(&key, &agent), |before| before.line);
+        let organisation = agent.organisation.clone();
+        let is_removed = agent.status == Status::Removed;
+        let agent = Arc::new(agent);
+        let kept = Kept { agent: Arc::clone(&agent), organisation, is_removed, limits, line };
+        self.agents.insert(key, kept);
         if has_moved {
             self.follow(&agent.id);
         }
@@ -216,22 +205,36 @@ impl State {
 
     fn drop_agent(&mut self, id: &AgentId) {
         self.unlink_agent(id);
-        self.agents.remove_mut(id);
+        self.agents.remove(id);
         self.follow(id);
     }
 
-    /// Returns all agents above one, if the tree there is sound.
-    fn line_above(&self, agent: &Agent) -> Option<Arc<[AgentId]>> {
-        let Some(parent) = &agent.parent else { return Some([].into()) };
+    /// Returns the one text of an organisation's name that all its agents have.
+    fn one_of(&mut self, organisation: Organisation) -> Organisation {
+        match self.homes.get(&organisation) {
+            Some(known) => known.clone(),
+            None => {
+                self.homes.insert_mut(organisation.clone());
+                organisation
+            }
+        }
+    }
+
+    /// Returns the key of an agent: the one that it has, if it is known.
+    fn agent_key(&self, id: &AgentId) -> AgentKey {
+        self.agents.entry(id).map_or_else(|| AgentKey::new(id), |(key, _)| key.clone())
+    }
+
+    /// Returns an agent and all above it, if the tree there is sound.
+    fn line(&self, key: &AgentKey, agent: &Agent) -> Option<Arc<[AgentKey]>> {
+        let Some(parent) = &agent.parent else { return Some([key.clone()].into()) };
         let kept = self.agents.get(parent)?;
-        let above = kept.above.as_ref()?;
-        let is_sound = kept.agent.status != Status::Removed
-            && kept.agent.organisation == agent.organisation
-            && *parent != agent.id
-            && !above.contains(&agent.id)
-            // With itself and its parent.
-            && above.len() + 2 <= MAX_DEPTH;
-        is_sound.then(|| [parent].into_iter().chain(above.iter()).cloned().collect())
+        let above = kept.line.as_ref()?;
+        let is_sound = !kept.is_removed
+            && kept.organisation == agent.organisation
+            && !above.contains(key)
+            && above.len() < MAX_DEPTH;
+        is_sound.then(|| [key].into_iter().chain(above.iter()).cloned().collect())
     }
 
     /// Has those below an agent know that it stands elsewhere. Ends also where they stand in a
@@ -240,10 +243,11 @@ impl State {
         let below = |state: &Self, agent: &AgentId| state.children(agent).cloned().collect();
         let mut waiting: Vec<AgentId> = below(self, agent);
         while let Some(id) = waiting.pop() {
-            let Some(kept) = self.agents.get(&id) else { continue };
-            let above = self.line_above(&kept.agent);
-            if above != kept.above {
-                self.agents.insert_mut(id.clone(), Kept { above, ..kept.clone() });
+            let Some((key, kept)) = self.agents.entry(&id) else { continue };
+            let line = self.line(key, &kept.agent);
+            if line != kept.line {
+                let (key, kept) = (key.clone(), Kept { line, ..kept.clone() });
+                self.agents.insert(key, kept);
                 waiting.extend::<Vec<_>>(below(self, &id));
             }
         }
@@ -437,11 +441,15 @@ fn is_of(key: &KeyRecord, agent: &AgentId) -> bool {
 impl Places for State {
     fn place(&self, agent: &AgentId) -> Option<Place<'_>> {
         let kept = self.agents.get(agent)?;
-        let Agent { organisation, parent, status, .. } = &*kept.agent;
-        (*status != Status::Removed).then_some(Place {
-            organisation,
-            parent: parent.as_ref(),
-            above: kept.above.as_deref(),
+        // The agent itself is the one thing here that is not at hand.
+        let parent = match &kept.line {
+            Some(line) => line.get(1).map(AgentKey::id),
+            None => kept.agent.parent.as_ref(),
+        };
+        (!kept.is_removed).then_some(Place {
+            organisation: &kept.organisation,
+            parent,
+            line: kept.line.as_deref(),
             limits: &kept.limits,
         })
     }

@@ -31,6 +31,7 @@ use self::{clocks::Clocks, connect::Connector, plain::Plain, tls::Tls};
 use crate::{
     egress::{CheckedUrl, Errand, Guard},
     error::{Clock, Error},
+    trace,
 };
 
 /// Sends requests to where its guard lets them go. Cheap to clone.
@@ -40,6 +41,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
+    begins_traces: bool,
 }
 
 struct Shared {
@@ -106,6 +108,12 @@ impl Client {
         }
     }
 
+    /// Begins a trace with every request that is part of none.
+    #[must_use]
+    pub fn with_traces(self) -> Self {
+        Self { begins_traces: true, ..self }
+    }
+
     /// Returns the guard, which makes the URLs that can be sent to.
     pub fn guard(&self) -> &Guard {
         &self.shared.guard
@@ -136,6 +144,7 @@ impl Client {
         ] {
             inner.headers_mut().remove(name);
         }
+        trace::inject(inner.headers_mut(), self.begins_traces);
         let lane = self.lane(url.errand(), protocol);
         let limit = self.shared.connection_limit;
         let mut clocks = Clocks::start(Clock::Connect, limit, timeouts.whole);
@@ -258,7 +267,7 @@ impl Builder {
             guard: self.guard,
             tls,
         };
-        Client { shared: Arc::new(shared) }
+        Client { shared: Arc::new(shared), begins_traces: false }
     }
 
     fn pool(&self, connector: Connector, protocol: Protocol) -> legacy::Client<Connector, Body> {

@@ -61,6 +61,7 @@ pub mod egress;
 mod error;
 mod secret;
 pub mod sse;
+pub mod trace;
 
 pub use client::{Body, Client, Identity, Protocol, Request, Response, Timeouts};
 pub use egress::{CheckedUrl, Errand, Guard, Policy, Purpose, Refused, Trust};

@@ -1,6 +1,7 @@
 //! `nuncio connect`: an agent that nobody can reach joins a hub, and fetches its work there.
 
 mod agent;
+mod line;
 mod work;
 
 use std::{ffi::OsString, io::IsTerminal as _, sync::Arc};

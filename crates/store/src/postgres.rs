@@ -46,11 +46,11 @@ use futures_util::FutureExt as _;
 use nuncio_protocol::ids::{PushConfigId, TaskId};
 use nuncio_tasks::{
     log::Seq,
-    scope::Scope,
+    scope::{Place, Scope},
     store::{
         Answer, Append, Appended, Claim, Claimed, Create, Created, DeadLetter, DeadLetterId,
-        Delivery, Filter, Head, Lease, Limit, Listed, Loaded, Mark, NewWebhook, Page, Progress,
-        Retention, Store, Swept, Tail, TaskRef, Tenure, Want, Webhook,
+        Delivery, Filter, Head, Key, Lease, Limit, Listed, Loaded, Mark, NewWebhook, Page,
+        Progress, Retention, Store, Swept, Tail, TaskRef, Tenure, Want, Webhook,
     },
 };
 use tokio::time::timeout;
@@ -155,6 +155,14 @@ impl Store for PostgresStore {
 
     fn append(&self, append: Append) -> Answer<'_, Appended> {
         Box::pin(self.writers.append(append))
+    }
+
+    fn is_used(&self, place: &Place, key: &Key) -> Answer<'_, bool> {
+        let question = Arc::new((ScopeNames::from(&Scope::from(place)), key.clone()));
+        Box::pin(self.pool.read(move |connection| {
+            let question = Arc::clone(&question);
+            async move { extras::is_used(connection, &question.0, &question.1).await }.boxed()
+        }))
     }
 
     fn find(&self, scope: &Scope, id: &TaskId) -> Answer<'_, Option<Head>> {

@@ -52,10 +52,10 @@ use bytes::Bytes;
 use nuncio_protocol::ids::{PushConfigId, TaskId};
 use nuncio_tasks::{
     log::Seq,
-    scope::Scope,
+    scope::{Place, Scope},
     store::{
         Answer, Append, Appended, Claim, Claimed, Create, Created, DeadLetter, DeadLetterId,
-        Delivery, Error, Filter, Head, Lease, Limit, Listed, Loaded, Mark, NewWebhook, Page,
+        Delivery, Error, Filter, Head, Key, Lease, Limit, Listed, Loaded, Mark, NewWebhook, Page,
         Progress, Retention, Store, Swept, Tail, TaskRef, Tenure, Want, Webhook,
     },
 };
@@ -265,6 +265,16 @@ impl Store for SqliteStore {
 
     fn append(&self, append: Append) -> Answer<'_, Appended> {
         Box::pin(self.0.writer.write(move |writing| append::append(writing, &append)))
+    }
+
+    fn is_used(&self, place: &Place, key: &Key) -> Answer<'_, bool> {
+        let (place, key) = (place.clone(), key.clone());
+        Box::pin(async move {
+            self.0.readers.read(|connection| match place::find(connection, &place)? {
+                Some(place) => Ok(keys::find(connection, place, &key)?.is_some()),
+                None => Ok(false),
+            })
+        })
     }
 
     fn find(&self, scope: &Scope, id: &TaskId) -> Answer<'_, Option<Head>> {

@@ -37,10 +37,10 @@ use self::{
 };
 use crate::{
     log::Seq,
-    scope::Scope,
+    scope::{Place, Scope},
     store::{
         Answer, Append, Appended, Claim, Claimed, Create, Created, DeadLetter, DeadLetterId,
-        Delivery, Error, Filter, Head, Lease, Limit, Listed, Loaded, Mark, NewWebhook, Page,
+        Delivery, Error, Filter, Head, Key, Lease, Limit, Listed, Loaded, Mark, NewWebhook, Page,
         Progress, Retention, Store, Swept, Tail, TaskRef, Tenure, Want, Webhook,
     },
 };
@@ -116,6 +116,11 @@ impl Store for MemoryStore {
             self.pack(unpacked);
             appended
         }))
+    }
+
+    fn is_used(&self, place: &Place, key: &Key) -> Answer<'_, bool> {
+        let found = keys::find(&self.tables().places, place, Some(key)).map(|used| used.is_some());
+        answer(found)
     }
 
     fn find(&self, scope: &Scope, id: &TaskId) -> Answer<'_, Option<Head>> {

@@ -106,6 +106,10 @@ pub trait Store: Send + Sync + 'static {
 
     // Reading.
 
+    /// Tells whether a key stands for something that was done at a place, or is that of another
+    /// request ([`Error::KeyReused`]).
+    fn is_used(&self, place: &Place, key: &Key) -> Answer<'_, bool>;
+
     /// Finds a task within a scope.
     fn find(&self, scope: &Scope, id: &TaskId) -> Answer<'_, Option<Head>>;
 

@@ -172,6 +172,7 @@ macro_rules! contract_tests {
             wake_ups::a_claim_for_another_reason_leaves_the_wake_up
             wake_ups::a_wake_up_is_for_the_tasks_agent
             keys::the_same_request_opens_one_task
+            keys::a_key_that_was_used_is_known
             keys::a_repeated_request_shows_the_task_as_of_now
             keys::another_request_with_the_same_key_is_refused
             keys::keys_count_within_a_place

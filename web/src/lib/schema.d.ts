@@ -1031,7 +1031,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Waits for something to do */
+        /**
+         * Waits for something to do, once or as a stream
+         * @description With `Accept: text/event-stream` work is handed over as it comes, for as long as the stream is read; each event is one piece of it. A stream that ends is opened anew.
+         */
         get: operations["fetchWork"];
         put?: never;
         post?: never;
@@ -5105,8 +5108,13 @@ export interface operations {
     fetchWork: {
         parameters: {
             query?: {
-                /** @description At most so many seconds, and no more than 60. */
+                /** @description At most so many seconds, and no more than 60. A stream waits for as long as it is read. */
                 wait?: number;
+                /**
+                 * @description On a stream: how many messages are handed over at a time that the agent has not ended; 1
+                 *     if it does not say.
+                 */
+                room?: number;
             };
             header?: never;
             path?: never;
@@ -5121,6 +5129,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Work"];
+                    "text/event-stream": string;
                 };
             };
             /** @description There is nothing; ask again */

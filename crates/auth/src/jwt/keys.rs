@@ -9,7 +9,7 @@ use std::{
 };
 
 use http::{HeaderValue, StatusCode, header::ACCEPT};
-use nuncio_net::{CheckedUrl, Client, Request};
+use nuncio_net::{CheckedUrl, Client, Request, trace};
 use nuncio_protocol::{card::sign::KeySet, json};
 use tokio::{
     sync::watch,
@@ -149,7 +149,7 @@ impl Remote {
         });
         if begins {
             let attempt = Attempt { shared: Arc::clone(&self.shared), outcome: None };
-            let fetch = AbortOnDropHandle::new(tokio::spawn(attempt.run()));
+            let fetch = AbortOnDropHandle::new(tokio::spawn(trace::kept(attempt.run())));
             *self.fetch.lock().unwrap_or_else(PoisonError::into_inner) = Some(fetch);
         }
     }

@@ -160,14 +160,16 @@ impl Rules {
 impl Settings {
     /// Returns what the caller is to the target, if that is enough to call it.
     fn kinship(self, caller: &Line<'_>, target: &Line<'_>) -> Option<Reason> {
-        let first = |line: &Line<'_>, wanted: &Line<'_>| line.parent() == wanted.iter().next();
+        let is_parent = |line: &Line<'_>, other: &Line<'_>| {
+            line.parent().is_some_and(|one| Some(one) == other.agent())
+        };
         let is_lineage = self.hierarchy == Hierarchy::Lineage;
         let is_above = |line: &Line<'_>, other: &Line<'_>| {
-            is_lineage && line.iter().next().is_some_and(|agent| other.contains(agent))
+            is_lineage && line.agent().is_some_and(|agent| other.contains(agent))
         };
         match (caller.parent(), target.parent()) {
-            _ if first(target, caller) => Some(Reason::Parent),
-            _ if first(caller, target) => Some(Reason::Child),
+            _ if is_parent(target, caller) => Some(Reason::Parent),
+            _ if is_parent(caller, target) => Some(Reason::Child),
             (Some(one), Some(other)) if one == other => Some(Reason::Sibling),
             (None, None) => self.root_siblings.then_some(Reason::RootSibling),
             _ if is_above(caller, target) => Some(Reason::Ancestor),

@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use nuncio_protocol::ids::AgentId;
 
 use super::{
+    key::{AgentKey, KeyMap},
     places::Line,
     rule::{Rule, Who},
 };
@@ -28,7 +28,7 @@ type Number = u32;
 #[derive(Clone, Debug, Default)]
 struct Side {
     any: Option<Number>,
-    agents: HashMap<AgentId, Names>,
+    agents: KeyMap<Names>,
     users: HashMap<Arc<str>, Number>,
     count: Number,
 }
@@ -74,8 +74,8 @@ impl Side {
     fn number(&mut self, who: &Who) -> Number {
         let slot = match who {
             Who::Any => &mut self.any,
-            Who::Agent(agent) => &mut self.agents.entry(agent.clone()).or_default().agent,
-            Who::Team(agent) => &mut self.agents.entry(agent.clone()).or_default().team,
+            Who::Agent(agent) => &mut self.agents.entry(AgentKey::new(agent)).or_default().agent,
+            Who::Team(agent) => &mut self.agents.entry(AgentKey::new(agent)).or_default().team,
             Who::User(name) => {
                 let next = self.count;
                 let number = *self.users.entry(Arc::clone(name)).or_insert(next);

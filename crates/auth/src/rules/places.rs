@@ -1,8 +1,10 @@
 //! Where agents stand in their organisation.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use nuncio_protocol::ids::{AgentId, Organisation};
+
+use super::key::AgentKey;
 
 /// How many levels a hierarchy may have; an agent without a parent is the first.
 pub const MAX_DEPTH: usize = 32;
@@ -26,9 +28,9 @@ pub struct Place<'a> {
     pub organisation: &'a Organisation,
     /// The agent above it.
     pub parent: Option<&'a AgentId>,
-    /// All agents above it, its parent first, if the directory has them at hand and the tree
+    /// The agent and all above it, itself first, if the directory has them at hand and the tree
     /// above is sound. Without, they are looked up one by one.
-    pub above: Option<&'a [AgentId]>,
+    pub line: Option<&'a [AgentKey]>,
     /// Its skills that not every agent may use.
     pub limits: &'a [SkillLimit],
 }
@@ -98,7 +100,7 @@ pub fn check_move(
     let above = tree.place(parent).filter(|above| above.organisation == place.organisation);
     let above = above.ok_or(MoveError::UnknownParent)?;
     let line = Line::from(tree, parent, above).ok_or(MoveError::Broken)?;
-    if line.contains(agent) {
+    if line.contains(&AgentKey::new(agent)) {
         return Err(MoveError::Cycle);
     }
     if line.depth() + height(tree, agent) > MAX_DEPTH {
@@ -120,55 +122,49 @@ fn height(tree: &impl Tree, agent: &AgentId) -> usize {
 }
 
 /// An agent and all above it, the agent first.
-pub(super) struct Line<'a> {
-    agents: [Option<&'a AgentId>; MAX_DEPTH],
-    depth: usize,
-}
+pub(super) struct Line<'a>(Cow<'a, [AgentKey]>);
 
 impl<'a> Line<'a> {
     /// Follows the parents up to the top; `None` if there is a loop or a gap, or if it is too
     /// far.
-    pub(super) fn from(
-        places: &'a impl Places,
-        agent: &'a AgentId,
-        place: Place<'a>,
-    ) -> Option<Self> {
-        let mut line = Self { agents: [None; MAX_DEPTH], depth: 1 };
-        line.agents[0] = Some(agent);
-        if let Some(above) = place.above {
-            for agent in above {
-                *line.agents.get_mut(line.depth)? = Some(agent);
-                line.depth += 1;
-            }
-            return Some(line);
+    pub(super) fn from(places: &impl Places, agent: &AgentId, place: Place<'a>) -> Option<Self> {
+        if let Some(line) = place.line {
+            return (1..=MAX_DEPTH).contains(&line.len()).then_some(Self(Cow::Borrowed(line)));
         }
-        let mut next = place.parent;
+        let mut line = vec![AgentKey::new(agent)];
+        let mut next = place.parent.cloned();
         // A loop is longer than any line may be.
         while let Some(parent) = next {
-            *line.agents.get_mut(line.depth)? = Some(parent);
-            line.depth += 1;
-            let above = places.place(parent)?;
+            if line.len() == MAX_DEPTH {
+                return None;
+            }
+            line.push(AgentKey::new(&parent));
+            let above = places.place(&parent)?;
             if above.organisation != place.organisation {
                 return None;
             }
-            next = above.parent;
+            next = above.parent.cloned();
         }
-        Some(line)
+        Some(Self(Cow::Owned(line)))
     }
 
     pub(super) fn depth(&self) -> usize {
-        self.depth
+        self.0.len()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &'a AgentId> + '_ {
-        self.agents.iter().map_while(|agent| *agent)
+    pub(super) fn iter(&self) -> impl Iterator<Item = &AgentKey> {
+        self.0.iter()
     }
 
-    pub(super) fn contains(&self, agent: &AgentId) -> bool {
-        self.iter().any(|one| one == agent)
+    pub(super) fn contains(&self, agent: &AgentKey) -> bool {
+        self.0.contains(agent)
     }
 
-    pub(super) fn parent(&self) -> Option<&'a AgentId> {
-        self.agents[1]
+    pub(super) fn agent(&self) -> Option<&AgentKey> {
+        self.0.first()
+    }
+
+    pub(super) fn parent(&self) -> Option<&AgentKey> {
+        self.0.get(1)
     }
 }

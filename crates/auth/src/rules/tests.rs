@@ -15,6 +15,8 @@ use super::*;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directory {
     agents: HashMap<AgentId, Entry>,
+    /// Agents with all above them, where that is known.
+    lines: HashMap<AgentId, Vec<AgentKey>>,
 }
 
 #[derive(Clone, Debug)]
@@ -28,7 +30,8 @@ impl Places for Directory {
     fn place(&self, agent: &AgentId) -> Option<Place<'_>> {
         let entry = self.agents.get(agent)?;
         let Entry { organisation, parent, limits } = entry;
-        Some(Place { organisation, parent: parent.as_ref(), above: None, limits })
+        let line = self.lines.get(agent).map(Vec::as_slice);
+        Some(Place { organisation, parent: parent.as_ref(), line, limits })
     }
 }
 
@@ -56,6 +59,15 @@ impl Directory {
         };
         let organisation = org(organisation);
         self.agents.insert(id(agent), Entry { organisation, parent, limits: Vec::new() });
+    }
+
+    /// Returns the same directory with everybody above those whose tree is sound.
+    fn with_lines(&self) -> Self {
+        let line = |agent: &AgentId| {
+            let line = places::Line::from(self, agent, self.place(agent)?)?;
+            Some((agent.clone(), line.iter().cloned().collect()))
+        };
+        Self { lines: self.agents.keys().filter_map(line).collect(), ..self.clone() }
     }
 
     fn limit(&mut self, agent: &str, skill: &str, allowed: &[&str]) {

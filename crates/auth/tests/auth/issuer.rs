@@ -41,6 +41,7 @@ pub(crate) struct KeyServer {
 struct Shared {
     mood: watch::Sender<Mood>,
     paths: Mutex<Vec<String>>,
+    traces: Mutex<Vec<String>>,
     count: watch::Sender<usize>,
 }
 
@@ -51,6 +52,7 @@ impl KeyServer {
         let shared = Arc::new(Shared {
             mood: watch::Sender::new(mood),
             paths: Mutex::default(),
+            traces: Mutex::default(),
             count: watch::Sender::new(0),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
@@ -77,6 +79,11 @@ impl KeyServer {
     /// Every path that was asked for.
     pub(crate) fn paths(&self) -> Vec<String> {
         self.shared.paths.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// In which traces it was asked.
+    pub(crate) fn traces(&self) -> Vec<String> {
+        self.shared.traces.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Waits until so many requests have come.
@@ -120,6 +127,9 @@ impl Shared {
     async fn treat(&self, request: hyper::Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
         let path = request.uri().path().to_owned();
         self.paths.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+        let trace = request.headers().get("traceparent").and_then(|value| value.to_str().ok());
+        let trace = trace.unwrap_or_default().to_owned();
+        self.traces.lock().unwrap_or_else(PoisonError::into_inner).push(trace);
         self.count.send_modify(|count| *count += 1);
         let mut moods = self.mood.subscribe();
         let mood = moods.wait_for(|mood| !matches!(mood, Mood::Hang)).await;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use http::HeaderValue;
 use nuncio_auth::{Refusal, Why};
+use nuncio_net::trace::Cause;
 use serde_json::json;
 use tokio::time::{advance, pause, resume};
 
@@ -39,6 +41,17 @@ async fn keys_are_fetched_once_for_any_number_of_callers() {
     }
     admit_token(&gatekeeper, &text).await.unwrap();
     assert_eq!(server.count(), 1);
+}
+
+#[tokio::test]
+async fn keys_are_fetched_in_the_trace_of_whoever_needs_them() {
+    let signer = signer("k1");
+    let server = KeyServer::serving(&key_set(&[&signer])).await;
+    let gatekeeper = server.gatekeeper();
+    let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let cause = Cause { parent: HeaderValue::from_static(parent), state: None };
+    cause.of(admit_token(&gatekeeper, &token(&signer))).await.unwrap();
+    assert_eq!(server.traces(), [parent]);
 }
 
 #[tokio::test]

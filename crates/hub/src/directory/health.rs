@@ -78,7 +78,12 @@ impl Directory {
         let agent = self.standing(id)?;
         let body = serde_json::to_string(&beat)
             .map_err(|error| Error::invalid("heartbeat", error.to_string()))?;
-        let at = self.0.store.beat(id.clone(), body).await?;
+        let store = &*self.0.store;
+        let at = match beat.changes(agent.status) {
+            // What makes a difference waits for nobody.
+            Some(_) => store.beat(id.clone(), body).await?,
+            None => self.0.gathering.write(store, id, &body).await?,
+        };
         let last = self.0.beats.put(id.clone(), LastBeat { beat: beat.clone(), at });
         if beat.changes(agent.status).is_some() {
             self.change(|state| {

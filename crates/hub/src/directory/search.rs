@@ -88,7 +88,7 @@ impl Directory {
         Ok(peers)
     }
 
-    /// Returns everybody whom an agent may call, ordered by name.
+    /// Returns all agents that somebody may know of, ordered by name.
     pub fn reachable(&self, asker: Asker<'_>) -> Vec<Arc<Agent>> {
         let state = self.state();
         let all = state.in_order(asker.organisation(), None);
@@ -96,8 +96,16 @@ impl Directory {
     }
 }
 
-fn may_see(state: &State, asker: Asker<'_>, agent: &AgentId) -> bool {
-    state.decider().decide(state, &Question::new(asker, agent)).is_allowed()
+/// Tells whether somebody may know of an agent. Whoever may call it may, and administrators know
+/// of all agents of their organisation: a rule that denies them a call does not hide from them
+/// what it is about.
+pub(super) fn may_see(state: &State, asker: Asker<'_>, agent: &AgentId) -> bool {
+    match asker {
+        Asker::Administrator { organisation } => state.present(organisation, agent).is_some(),
+        Asker::Agent { .. } | Asker::User { .. } => {
+            state.decider().decide(state, &Question::new(asker, agent)).is_allowed()
+        }
+    }
 }
 
 impl Query {

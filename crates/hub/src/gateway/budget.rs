@@ -70,7 +70,7 @@ const ROOM: usize = 10_000;
 const DAY_MILLIS: i64 = 86_400_000;
 
 /// Somebody whose calls are counted.
-struct Payer {
+pub(super) struct Payer {
     /// Under this name, of which there is one in the database.
     key: String,
     /// What people call it.
@@ -79,6 +79,10 @@ struct Payer {
 }
 
 impl Budget {
+    fn counts_messages(self) -> bool {
+        self.calls_per_minute.is_some() || self.calls_per_day.is_some()
+    }
+
     fn or(self, usual: Self) -> Self {
         Self {
             calls_per_minute: self.calls_per_minute.or(usual.calls_per_minute),
@@ -112,15 +116,9 @@ impl Counters {
     }
 
     /// Counts a message, or says why it is too many.
-    pub(super) async fn spend(
-        &self,
-        (state, store): (&State, &dyn HubStore),
-        (organisation, caller): (&Organisation, &Caller),
-        agent: &Agent,
-    ) -> Result<(), Error> {
-        let payers = self.payers(state, organisation, caller, agent);
+    pub(super) async fn spend(&self, store: &dyn HubStore, payers: &[Payer]) -> Result<(), Error> {
         let now = Instant::now();
-        for payer in &payers {
+        for payer in payers {
             if let Some(limit) = payer.budget.calls_per_minute {
                 self.draw(payer, limit, now)?;
             }
@@ -143,9 +141,9 @@ impl Counters {
         }
     }
 
-    /// Returns for whom a message to an agent counts: its caller, unless everything is theirs,
-    /// and the agent.
-    fn payers(
+    /// Returns for whom a message to an agent counts, of its caller, unless everything is theirs,
+    /// and the agent: those who have a budget for messages.
+    pub(super) fn payers(
         &self,
         state: &State,
         organisation: &Organisation,
@@ -168,7 +166,8 @@ impl Counters {
             budget: budgets.agents.of(agent.name.as_str()),
             title: format!("for agent `{}`", agent.name),
         };
-        caller.into_iter().chain([agent]).collect()
+        let has_budget = |payer: &Payer| payer.budget.counts_messages();
+        caller.into_iter().chain([agent]).filter(has_budget).collect()
     }
 
     fn draw(&self, payer: &Payer, limit: u32, now: Instant) -> Result<(), Error> {

@@ -38,9 +38,11 @@ pub(crate) struct Desks(Mutex<HashMap<AgentId, Arc<Desk>>>);
 /// Where the work of one agent lies.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
-    pieces: Mutex<HashMap<TaskId, Piece>>,
+    pieces: Mutex<Pieces>,
     changed: Notify,
 }
+
+type Pieces = HashMap<TaskId, Piece>;
 
 #[derive(Debug)]
 struct Piece {
@@ -50,6 +52,18 @@ struct Piece {
     /// Whether somebody wants it to end, and whoever works on it was not told yet.
     is_cancelled: bool,
     brought: mpsc::Sender<Brought>,
+}
+
+impl Piece {
+    /// Tells whether it can be shown to somebody.
+    fn is_free(&self, now: Instant) -> bool {
+        match &self.stage {
+            Stage::Offered { shown, .. } => {
+                shown.is_none_or(|shown| now.saturating_duration_since(shown) >= SHOWN_FOR)
+            }
+            Stage::Accepted => false,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -139,41 +153,39 @@ impl Desk {
 
     /// Waits for something to do, at most for so long.
     pub(crate) async fn fetch(&self, wait: Duration) -> Option<Found> {
-        let end = Instant::now() + wait;
+        timeout(wait, self.wait_for(|_, _| true)).await.ok()
+    }
+
+    /// Waits for something to end, or for something to do while there is room. Whether there is,
+    /// is asked anew whenever something changes here, with what lies here.
+    async fn wait_for(&self, mut has_room: impl FnMut(&Pieces, Instant) -> bool) -> Found {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
             let now = Instant::now();
-            if let Some(found) = self.look(now) {
-                return Some(found);
-            }
-            // Something that was shown to somebody who did not take it can be shown again.
-            let next = now + SHOWN_FOR.min(end.saturating_duration_since(now));
-            if now >= end {
-                return None;
+            if let Some(found) = self.look(now, &mut has_room) {
+                return found;
             }
             tokio::select! {
                 () = changed => {}
-                () = tokio::time::sleep_until(next) => {}
+                // Something that was shown to somebody who did not take it can be shown again.
+                () = tokio::time::sleep_until(now + SHOWN_FOR) => {}
             }
         }
     }
 
-    fn look(&self, now: Instant) -> Option<Found> {
+    fn look(&self, now: Instant, has_room: impl FnOnce(&Pieces, Instant) -> bool) -> Option<Found> {
         let mut pieces = self.lock();
         let cancelled = pieces.iter_mut().find(|(_, piece)| piece.is_cancelled);
         if let Some((task, piece)) = cancelled {
             piece.is_cancelled = false;
             return Some(Found::Cancel(task.clone()));
         }
-        let is_free = |piece: &Piece| match &piece.stage {
-            Stage::Offered { shown, .. } => {
-                shown.is_none_or(|shown| now.saturating_duration_since(shown) >= SHOWN_FOR)
-            }
-            Stage::Accepted => false,
-        };
-        let oldest = pieces.iter_mut().filter(|(_, piece)| is_free(piece));
+        if !has_room(&pieces, now) {
+            return None;
+        }
+        let oldest = pieces.iter_mut().filter(|(_, piece)| piece.is_free(now));
         let (task, piece) = oldest.min_by_key(|(_, piece)| piece.since)?;
         let Stage::Offered { request, shown, .. } = &mut piece.stage else { return None };
         *shown = Some(now);
@@ -212,9 +224,64 @@ impl Desk {
         brought.send(Brought { events, taken }).await.is_ok() && told.await.is_ok()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, Piece>> {
+    fn lock(&self) -> MutexGuard<'_, Pieces> {
         // Nothing panics while it is held; what it guards is sound at every step.
         self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody who stays at a desk, and is handed whatever comes.
+///
+/// What was handed over and perhaps never arrived is shown to others when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Shift {
+    desk: Arc<Desk>,
+    /// So much is handed over at a time that has not ended.
+    most: usize,
+    work: Vec<TaskId>,
+    cancels: Vec<TaskId>,
+}
+
+impl Shift {
+    pub(crate) fn new(desk: Arc<Desk>, most: usize) -> Self {
+        Self { desk, most, work: Vec::new(), cancels: Vec::new() }
+    }
+
+    /// Waits for the next thing to do or to end. Nothing is lost if the future is dropped.
+    pub(crate) async fn next(&mut self) -> Found {
+        let Self { desk, most, work, cancels } = self;
+        let found = desk.wait_for(|pieces, now| {
+            // What was not accepted in time takes no room, and may be handed over once more.
+            work.retain(|task| pieces.get(task).is_some_and(|piece| !piece.is_free(now)));
+            cancels.retain(|task| pieces.contains_key(task));
+            work.len() < *most
+        });
+        let found = found.await;
+        match &found {
+            Found::Work(task, _) => work.push(task.clone()),
+            Found::Cancel(task) => cancels.push(task.clone()),
+        }
+        found
+    }
+}
+
+impl Drop for Shift {
+    fn drop(&mut self) {
+        let mut pieces = self.desk.lock();
+        for task in &self.work {
+            if let Some(Stage::Offered { shown, .. }) =
+                pieces.get_mut(task).map(|piece| &mut piece.stage)
+            {
+                *shown = None;
+            }
+        }
+        for task in &self.cancels {
+            if let Some(piece) = pieces.get_mut(task) {
+                piece.is_cancelled = matches!(piece.stage, Stage::Accepted);
+            }
+        }
+        drop(pieces);
+        self.desk.changed.notify_waiters();
     }
 }
 
@@ -275,5 +342,7 @@ impl Written {
 impl Drop for Handed {
     fn drop(&mut self) {
         self.desk.lock().remove(&self.task);
+        // There is room for more.
+        self.desk.changed.notify_waiters();
     }
 }

@@ -1,6 +1,7 @@
 //! The place of a call in a distributed trace (W3C Trace Context).
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
+use nuncio_net::trace::Cause;
 use nuncio_protocol::service::TraceContext;
 
 /// More than the specification makes anybody keep.
@@ -8,14 +9,14 @@ const LONGEST_STATE: usize = 512;
 
 /// Begins a trace that nobody has asked to be kept.
 pub(crate) fn root() -> TraceContext {
-    let (mut trace, mut span) = ([0; 16], [0; 8]);
-    // Without randomness there is nothing to tell traces apart by, and nothing else is lost.
-    let _ = aws_lc_rs::rand::fill(&mut trace);
-    let _ = aws_lc_rs::rand::fill(&mut span);
-    // An id of zeros is none.
-    let (trace, span) = (u128::from_be_bytes(trace) | 1, u64::from_be_bytes(span) | 1);
-    let parent = format!("00-{trace:032x}-{span:016x}-00");
-    TraceContext { parent, state: String::new() }
+    TraceContext { parent: nuncio_net::trace::root(), state: String::new() }
+}
+
+/// Returns what a request is the cause of, if it is part of a trace.
+pub(crate) fn cause(headers: &HeaderMap) -> Option<Cause> {
+    let TraceContext { parent, state } = from_headers(headers)?;
+    let state = HeaderValue::try_from(state).ok().filter(|state| !state.is_empty());
+    Some(Cause { parent: HeaderValue::try_from(parent).ok()?, state })
 }
 
 /// Reads the headers of a request. Those that are not as they must be count as none.
@@ -49,8 +50,6 @@ pub(crate) fn trace_id(context: &TraceContext) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     const ID: &str = "0af7651916cd43dd8448eb211c80319c";

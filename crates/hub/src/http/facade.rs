@@ -10,6 +10,7 @@ mod upal;
 
 use axum::Router;
 
+pub(crate) use self::molecule::tell_ended;
 use crate::hub::Hub;
 
 pub(super) fn molecule(carries: bool) -> Router<Hub> {

@@ -17,7 +17,7 @@ use super::problem::Problem;
 use nuncio_protocol::ids::Organisation;
 
 use super::who::Who;
-use crate::{directory::Actor, hub::Hub, limits::Level, metrics::HttpRequest};
+use crate::{directory::Actor, gateway::trace, hub::Hub, limits::Level, metrics::HttpRequest};
 
 /// Stands before every handler.
 pub(super) async fn front(State(hub): State<Hub>, mut request: Request, next: Next) -> Response {
@@ -27,9 +27,12 @@ pub(super) async fn front(State(hub): State<Hub>, mut request: Request, next: Ne
     let tab = Tab::default();
     request.extensions_mut().insert(tab.clone());
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = match check_place(&hub, &request) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+    let cause = trace::cause(request.headers());
+    let mut response = match (check_place(&hub, &request), cause) {
+        (Ok(()), None) => next.run(request).await,
+        // What has to be fetched for it is part of the same trace.
+        (Ok(()), Some(cause)) => cause.of(next.run(request)).await,
+        (Err(problem), _) => problem.into_response(),
     };
     protect(response.headers_mut());
     if let Some(seen) = tab.0.get() {

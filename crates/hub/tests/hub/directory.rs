@@ -1,6 +1,6 @@
 //! The directory, as the rest of the hub uses it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use nuncio_auth::{
     KeySource as _,
@@ -307,7 +307,7 @@ async fn a_late_beat_does_not_bring_a_removed_agent_back() {
 #[tokio::test]
 async fn silence_is_noticed_and_ends_with_the_next_beat() {
     let mut options = Options::default();
-    options.liveness.offline = std::time::Duration::ZERO;
+    options.liveness.offline = Duration::ZERO;
     let world = World::with(options).await;
     let agent = world.add("a", None).await;
     world.directory.heartbeat(&agent.id, Beat::default()).await.unwrap();
@@ -481,4 +481,38 @@ async fn every_change_is_in_the_audit_trail_which_hangs_together() {
     let bodies: Vec<_> = trail.iter().map(|line| line.body.as_str()).collect();
     assert!(bodies[0].contains(r#""by":"user:ann","action":"agent.add""#), "{bodies:?}");
     assert!(bodies[1].contains(r#""action":"agent.remove""#), "{bodies:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn md02_heartbeats_that_come_in_together_are_written_together() {
+    let world = World::new().await;
+    let mut agents = Vec::new();
+    for name in ["ada", "bea", "cyd"] {
+        let agent = world.add(name, None).await;
+        world.directory.heartbeat(&agent.id, Beat::default()).await.unwrap();
+        agents.push(agent);
+    }
+    let beat = async |agent: &Agent, active_tasks| {
+        let beat = Beat { active_tasks, ..Beat::default() };
+        world.directory.heartbeat(&agent.id, beat).await.unwrap();
+    };
+    let begun = tokio::time::Instant::now();
+    beat(&agents[0], 1).await;
+    assert!(begun.elapsed().is_zero(), "one that is alone waits for nobody");
+    // One whose sender goes away is written with the others.
+    let cut = tokio::time::timeout(Duration::from_millis(1), beat(&agents[0], 2));
+    assert!(cut.await.is_err());
+    tokio::join!(beat(&agents[1], 3), beat(&agents[2], 4));
+    assert!(begun.elapsed() < Duration::from_millis(300), "{:?}", begun.elapsed());
+    let waited = begun.elapsed();
+    let failing = Beat { error_rate: 1.0, ..Beat::default() };
+    let told = world.directory.heartbeat(&agents[2].id, failing).await.unwrap();
+    assert_eq!((told.status, begun.elapsed()), (Status::Degraded, waited), "that is news");
+    // All of it is what the database has, and the next process sees.
+    let next = world.reopened().await;
+    let tasks = |agent: &Agent| next.last_beat(&agent.id).map(|last| last.beat.active_tasks);
+    assert_eq!(
+        agents.iter().map(|agent| tasks(agent)).collect::<Vec<_>>(),
+        [Some(2), Some(3), Some(0)]
+    );
 }

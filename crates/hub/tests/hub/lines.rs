@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use nuncio_auth::rules::{MAX_DEPTH, Places as _};
+use nuncio_auth::rules::{AgentKey, MAX_DEPTH, Places as _};
 use nuncio_hub::{
     Directory,
     agent::{Agent, Origin, Status},
@@ -73,13 +73,14 @@ impl World {
         let state = self.directory.state();
         for agent in state.agents() {
             let Some(place) = state.place(&agent.id) else { continue };
-            let kept = place.above.map(<[AgentId]>::to_vec);
+            let above = |line: &[AgentKey]| line[1..].iter().map(AgentKey::id).cloned().collect();
+            let kept: Option<Vec<AgentId>> = place.line.map(above);
             assert_eq!(kept, walk(&state, &agent.id), "above {}", agent.id);
         }
     }
 
     fn depth(&self, agent: usize) -> Option<usize> {
-        self.directory.state().place(&id(agent))?.above.map(<[AgentId]>::len)
+        self.directory.state().place(&id(agent))?.line.map(|line| line.len() - 1)
     }
 }
 

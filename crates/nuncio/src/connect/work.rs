@@ -21,15 +21,15 @@ use nuncio_protocol::{
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, time::sleep};
 
-use super::agent::Behind;
+use super::{
+    agent::Behind,
+    line::{Line, Work},
+};
 use crate::{
     failure::Failure,
     hub::{Hub, parse, segment},
     output::note,
 };
-
-/// How long the hub is asked to wait, in seconds.
-const WAIT: u32 = 20;
 
 /// How long to wait before a hub is asked again that does not answer, first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -43,15 +43,6 @@ pub(super) struct Desk {
     room: Arc<Semaphore>,
     /// The worker's own names of the tasks that are under way.
     names: Mutex<HashMap<String, TaskId>>,
-}
-
-#[derive(Deserialize)]
-struct Work {
-    task: String,
-    #[serde(default)]
-    request: Option<Raw>,
-    #[serde(default)]
-    cancel: bool,
 }
 
 #[derive(Serialize)]
@@ -85,10 +76,10 @@ impl Desk {
     pub(super) async fn work(self: &Arc<Self>) -> Result<(), Failure> {
         let mut pause = FIRST_PAUSE;
         let mut is_cut = false;
+        let mut line = Line::default();
         loop {
-            let path = format!("/api/v1/work?wait={WAIT}");
-            let bytes = match self.hub.get(&path).await {
-                Ok(bytes) => bytes,
+            let work = match line.next(&self.hub, self.at_once).await {
+                Ok(work) => work,
                 Err(failure) if failure.is_auth() => return Err(failure),
                 Err(failure) => {
                     if !std::mem::replace(&mut is_cut, true) {
@@ -106,14 +97,12 @@ impl Desk {
                 note("the hub answers again");
             }
             pause = FIRST_PAUSE;
-            if bytes.is_empty() {
-                continue;
-            }
-            let work: Work = parse(&bytes)?;
             match work {
-                Work { task, cancel: true, .. } => self.stop(&task).await,
-                Work { task, request: Some(request), .. } => self.begin(task, &request).await,
-                Work { .. } => {}
+                Some(Work { task, cancel: true, .. }) => self.stop(&task).await,
+                Some(Work { task, request: Some(request), .. }) => {
+                    self.begin(task, &request).await;
+                }
+                Some(Work { .. }) | None => {}
             }
         }
     }

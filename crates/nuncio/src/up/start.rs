@@ -152,6 +152,7 @@ async fn assemble(
     settings.limits = limits::of_callers(configuration);
     let client = Client::builder(guard.clone());
     let client = client.connect_limit(configuration.limits.connect_timeout.get()).build()?;
+    let client = client.with_traces();
     let mut parts = Parts::new(directory, gatekeeper, guard, minter, settings);
     parts.client = nuncio_client::Client::new(client);
     parts.metrics = Metrics::with_agents(configuration.telemetry.agents);
@@ -275,7 +276,7 @@ fn gatekeeper(
 }
 
 fn jwt(issuer: &configuration::Issuer, guard: &Guard) -> anyhow::Result<JwtIssuer> {
-    let client = Client::new(guard.clone());
+    let client = Client::new(guard.clone()).with_traces();
     let name = issuer.issuer.as_str();
     let (first, others) = issuer.audience.split_first().context("an issuer needs an audience")?;
     let mut jwt = JwtIssuer::with_key_url(name, first, &client, issuer.jwks_url.as_str())?;

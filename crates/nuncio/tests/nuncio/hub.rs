@@ -165,6 +165,13 @@ fn the_audit_trail_says_who_did_what_and_where_it_was_changed() {
     let seq: u64 = words[0].parse().unwrap();
     let rest = owner.did(&["audit", "--after", &(seq - 1).to_string(), "-o", "json"]);
     assert!(rest.contains(r#""whole":true"#) && !rest.contains("agent.add"), "{rest}");
+    let all = owner.did(&["audit", "-o", "json"]);
+    assert!(all.contains("agent.add") && all.contains("rule.put"), "{all}");
+    let newest = owner.did(&["audit", "--last", "1", "-o", "json"]);
+    let newest: serde_json::Value = serde_json::from_str(&newest).expect("one document");
+    assert_eq!(newest["lines"].as_array().map(Vec::len), Some(1), "{newest}");
+    assert_eq!(newest["lines"][0]["line"]["action"], "rule.put", "{newest}");
+    assert_eq!((&newest["last"], &newest["whole"]), (&seq.into(), &true.into()), "{newest}");
 
     let Owner { user, hub } = owner;
     drop(hub);

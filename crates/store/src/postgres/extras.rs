@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use nuncio_protocol::ids::TaskId;
-use nuncio_tasks::store::{Error, Head, TaskRef};
+use nuncio_tasks::store::{Error, Head, Key, TaskRef};
 
 use super::{
     connection::Connection,
@@ -25,6 +25,25 @@ const CHILDREN: &str = concat!(
     in_scope!(),
     " AND c.parent = $4 ORDER BY c.task LIMIT $5"
 );
+
+const USED: &str = "SELECT k.request FROM tenants n \
+    JOIN places p ON p.tenant = n.key AND p.agent = $2 AND p.caller = $3 \
+    JOIN keys k ON k.place = p.key AND k.digest = sha256(convert_to($4, 'UTF8')) \
+    WHERE n.name = $1";
+
+/// Tells whether a key stands for something that was done at a place.
+pub(super) async fn is_used(
+    connection: &Connection,
+    place: &ScopeNames,
+    key: &Key,
+) -> Result<bool, Failure> {
+    let text = quote(&key.text);
+    let rows = connection.query(USED, &[&place.tenant, &place.agent, &place.caller, &text]).await?;
+    match rows.first().map(|row| row.get::<_, &[u8]>(0)) {
+        Some(request) if request != key.request => Err(Error::KeyReused.into()),
+        found => Ok(found.is_some()),
+    }
+}
 
 pub(super) async fn note(connection: &Connection, task: TaskRef) -> Result<Option<Bytes>, Failure> {
     let rows = connection.query(NOTE, &[&task.0]).await?;

@@ -36,6 +36,14 @@ pub(super) fn intern(connection: &Connection, place: &Place) -> Result<PlaceKey,
     Ok(PlaceKey { tenant, place })
 }
 
+/// Finds the number of a place, if anything was ever done there.
+pub(super) fn find(connection: &Connection, place: &Place) -> Result<Option<i64>, Fault> {
+    let Some(tenant) = tenant(connection, place.tenant.as_str())? else { return Ok(None) };
+    let names = (tenant, place.caller.as_str(), place.agent.as_str());
+    let mut statement = connection.prepare_cached(FIND_PLACE)?;
+    Ok(statement.query_row(names, |row| row.get(0)).optional()?)
+}
+
 const FIND_PLACE: &str = "SELECT key FROM places WHERE tenant = ?1 AND caller = ?2 AND agent = ?3";
 
 pub(super) fn tenant(connection: &Connection, name: &str) -> Result<Option<i64>, Fault> {

@@ -131,6 +131,20 @@ impl Tasks {
         Ok(Some(reply))
     }
 
+    /// Tells whether a message was sent before under the same key, so that to send it once more
+    /// does nothing. Of two that are sent at the same time neither was sent before.
+    pub async fn is_repeat(
+        &self,
+        call: &Call,
+        request: &SendMessageRequest,
+    ) -> Result<bool, Error> {
+        let conduct = self.0.agent(&call.place)?.conduct();
+        match key(call, request, conduct)? {
+            Some(key) => Ok(self.0.store.is_used(&call.place, &key).await?),
+            None => Ok(false),
+        }
+    }
+
     /// Takes a message, and waits until its task ends or needs something: at most for the
     /// longest wait, after which the answer is the task as it stands.
     pub async fn send(&self, call: &Call, request: SendMessageRequest) -> Result<Sent, Error> {

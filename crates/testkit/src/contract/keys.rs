@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use nuncio_protocol::state::TaskState;
-use nuncio_tasks::store::{
-    Append, Appended, Create, Created, Error, Filter, Head, Page, Store, Tenancy,
+use nuncio_tasks::{
+    scope::Place,
+    store::{Append, Appended, Create, Created, Error, Filter, Head, Page, Store, Tenancy},
 };
 
 use super::{
@@ -23,6 +24,24 @@ pub async fn the_same_request_opens_one_task(fixture: Fixture) {
         let again = repeated(store, keyed(opening(&ann()), "k", 1)).await;
         assert_eq!(again.as_ref(), Some(&head));
     }
+    assert_eq!(count(store).await, 1);
+}
+
+/// Whether a request is a repeated one can be asked without making it.
+pub async fn a_key_that_was_used_is_known(fixture: Fixture) {
+    let store = fixture.store();
+    let is_used =
+        async |place: &Place, text: &str, request| store.is_used(place, &key(text, request)).await;
+    assert!(matches!(is_used(&ann(), "k", 1).await, Ok(false)), "nothing was ever done there");
+    let head = new(store, keyed(opening(&ann()), "k", 1)).await;
+    let message = Append { key: Some(key("m", 1)), ..signal(&head, input(&head, "more")) };
+    write(store, message).await;
+    for text in ["k", "m"] {
+        assert!(matches!(is_used(&ann(), text, 1).await, Ok(true)), "{text}");
+        assert!(matches!(is_used(&ann(), text, 2).await, Err(Error::KeyReused)), "{text}");
+        assert!(matches!(is_used(&bob(), text, 1).await, Ok(false)), "{text}");
+    }
+    assert!(matches!(is_used(&ann(), "other", 1).await, Ok(false)));
     assert_eq!(count(store).await, 1);
 }
 

@@ -234,6 +234,7 @@ proptest! {
         directory in sound_places(), settings in settings(), rules in some_rules(),
     ) {
         check_all(&directory, settings, &rules)?;
+        check_all(&directory.with_lines(), settings, &rules)?;
     }
 
     /// Parents are anybody: loops, gaps and foreign parents are common.
@@ -242,6 +243,7 @@ proptest! {
         directory in places(), settings in settings(), rules in some_rules(),
     ) {
         check_all(&directory, settings, &rules)?;
+        check_all(&directory.with_lines(), settings, &rules)?;
     }
 
     #[test]

@@ -7,7 +7,9 @@ use axum::{
     extract::{Path, State},
     response::{IntoResponse, Response},
 };
-use http::StatusCode;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderMap, StatusCode};
 use nuncio_protocol::{
     ids::{AgentId, TaskId},
     json::{self, Raw, Shared},
@@ -16,17 +18,19 @@ use nuncio_protocol::{
 };
 use nuncio_tasks::scope::{Name, Scope};
 use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
 
 use crate::{
     agent::Delivery,
     gateway::{
         Gateway,
-        pull::{Desk, Found},
+        pull::{Desk, Found, Shift},
     },
     http::{
         body,
         problem::Problem,
         query::Query,
+        sse,
         who::{Role, Who},
     },
     hub::Hub,
@@ -38,13 +42,19 @@ const MOST_WAIT: Duration = Duration::from_secs(60);
 /// How many events are taken at once.
 const MOST_EVENTS: usize = 256;
 
+/// The last word of a stream: the next hub is there soon.
+const GOODBYE: &[u8] = b"retry: 1000\n: the hub stops; come back\n\n";
+
 /// How long an agent waits for work.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Asked {
-    /// At most so many seconds, and no more than 60.
+    /// At most so many seconds, and no more than 60. A stream waits for as long as it is read.
     wait: u32,
+    /// On a stream: how many messages are handed over at a time that the agent has not ended; 1
+    /// if it does not say.
+    room: Option<u16>,
 }
 
 /// Something to be done, or to be ended.
@@ -93,10 +103,15 @@ pub(crate) struct Taken {
     path = "/api/v1/work",
     operation_id = "fetchWork",
     tag = "work",
-    summary = "Waits for something to do",
+    summary = "Waits for something to do, once or as a stream",
+    description = "With `Accept: text/event-stream` work is handed over as it comes, for as long \
+        as the stream is read; each event is one piece of it. A stream that ends is opened anew.",
     params(Asked),
     responses(
-        (status = 200, description = "There is something", body = Work),
+        (status = 200, description = "There is something", content(
+            (Work = "application/json"),
+            (String = "text/event-stream"),
+        )),
         (status = 204, description = "There is nothing; ask again"),
     ),
 )]
@@ -104,24 +119,71 @@ pub(crate) async fn fetch(
     State(hub): State<Hub>,
     who: Who,
     Query(asked): Query<Asked>,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let worker = Worker::find(&hub, &who)?;
+    if sse::is_wanted(&headers) {
+        let room = usize::from(asked.room.unwrap_or(1).max(1));
+        let shift = Shift::new(worker.desk, room);
+        return hand_over(hub, who, shift);
+    }
     let wait = Duration::from_secs(asked.wait.into()).min(MOST_WAIT);
     let found = tokio::select! {
         found = worker.desk.fetch(wait) => found,
         () = hub.drain.begun() => None,
     };
-    let work = match found {
-        Some(Found::Work(task, request)) => {
-            let request = Raw::parse_text(&json::to_string(&*request));
-            let request =
-                request.map_err(|error| Problem::invalid("request", error.to_string()))?;
-            Work { task, request: Some(request), cancel: false }
-        }
-        Some(Found::Cancel(task)) => Work { task, request: None, cancel: true },
-        None => return Ok(StatusCode::NO_CONTENT.into_response()),
-    };
-    Ok(Json(work).into_response())
+    match found {
+        Some(found) => Ok(Json(Work::of(found)?).into_response()),
+        None => Ok(StatusCode::NO_CONTENT.into_response()),
+    }
+}
+
+impl Work {
+    fn of(found: Found) -> Result<Self, Problem> {
+        Ok(match found {
+            Found::Work(task, request) => {
+                let request = Raw::parse_text(&json::to_string(&*request));
+                let request =
+                    request.map_err(|error| Problem::invalid("request", error.to_string()))?;
+                Self { task, request: Some(request), cancel: false }
+            }
+            Found::Cancel(task) => Self { task, request: None, cancel: true },
+        })
+    }
+}
+
+/// Hands over work as it comes, while the agent may have it.
+fn hand_over(hub: Hub, who: Who, shift: Shift) -> Result<Response, Problem> {
+    let place = hub.meter.stream(&who.meter_name()).ok_or_else(|| {
+        hub.metrics.rate_limited("streams");
+        Problem::too_many_streams()
+    })?;
+    let open = hub.metrics.stream();
+    let ended = Box::pin(who.identity.ended());
+    let changes = hub.directory.feed().changes();
+    let handing = (hub, who, shift, (ended, changes), (place, open));
+    Ok(sse::answer(stream::unfold(Some(handing), |handing| async move {
+        let (hub, who, mut shift, (mut ended, mut changes), kept) = handing?;
+        let found = loop {
+            let found = tokio::select! {
+                biased;
+                () = hub.drain.begun() => return Some((Bytes::from_static(GOODBYE), None)),
+                () = &mut ended => return None,
+                found = shift.next() => Some(found),
+                // Nobody is kept waiting for what they will not get.
+                _ = changes.changed() => None,
+                () = sleep(sse::HEARTBEAT) => None,
+            };
+            if !who.is_let_in(&hub) || Worker::find(&hub, &who).is_err() {
+                return None;
+            }
+            if let Some(found) = found {
+                break found;
+            }
+        };
+        let frame = sse::frame(None, &Work::of(found).ok()?);
+        Some((frame, Some((hub, who, shift, (ended, changes), kept))))
+    })))
 }
 
 #[utoipa::path(

@@ -22,6 +22,7 @@ use axum::{
     routing::{delete, get, post},
 };
 
+pub(crate) use self::delegations::tell_ended;
 use crate::hub::Hub;
 
 pub(super) fn router() -> Router<Hub> {

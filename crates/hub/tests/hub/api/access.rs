@@ -48,6 +48,31 @@ async fn the_reach_of_an_agent_names_both_ends_and_the_reasons() {
 }
 
 #[tokio::test]
+async fn a_rule_that_keeps_everybody_from_calling_hides_nothing_from_administrators() {
+    let running = Running::start().await;
+    running.join("lead", None).await;
+    let writer = running.join("writer", Some("lead")).await;
+    let rule = json!({ "effect": "deny", "caller": "any", "target": { "agent": "lead" } });
+    running.done("PUT", "/api/v1/rules/closed", &rule).await;
+    assert_eq!(get(&writer.http, "/api/v1/agents/lead").await.status, 404);
+
+    let listed = running.done("GET", "/api/v1/agents", &Value::Null).await;
+    let names: Vec<_> =
+        listed["agents"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["lead", "writer"]);
+    let shown = running.done("GET", "/api/v1/agents/lead", &Value::Null).await;
+    assert_eq!(shown["name"], "lead");
+    let path = "/api/v1/policy/explain?caller=writer&target=lead";
+    let explained = running.done("GET", path, &Value::Null).await;
+    assert_eq!((&explained["code"], &explained["rule"]), (&json!("RULE_DENIES"), &json!("closed")));
+    // What the agent below it shows has its name, too.
+    let below = running.done("GET", "/api/v1/agents/writer", &Value::Null).await;
+    assert_eq!(below["parent_name"], "lead");
+    running.done("DELETE", "/api/v1/rules/closed", &Value::Null).await;
+    assert_eq!(get(&writer.http, "/api/v1/agents/lead").await.status, 200);
+}
+
+#[tokio::test]
 async fn t20_an_agent_that_may_not_be_known_of_is_like_one_that_is_not_there() {
     let running = Running::start().await;
     let lead = running.join("lead", None).await;

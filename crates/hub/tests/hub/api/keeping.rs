@@ -10,10 +10,11 @@ use std::{
 };
 
 use axum::{Router, extract::State, routing::get};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use nuncio_hub::{directory::Item, event};
 use nuncio_testkit::wire::Http;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::{Running, acme, card};
 
@@ -22,13 +23,19 @@ use super::{Running, acme, card};
 struct Agent {
     address: SocketAddr,
     is_well: Arc<AtomicBool>,
+    /// In which traces it was asked.
+    traces: watch::Sender<Vec<String>>,
 }
 
 async fn agent() -> Agent {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("there is a port");
     let address = listener.local_addr().expect("it has an address");
-    let agent = Agent { address, is_well: Arc::new(AtomicBool::new(true)) };
-    let show = async |State(agent): State<Agent>| {
+    let is_well = Arc::new(AtomicBool::new(true));
+    let agent = Agent { address, is_well, traces: watch::Sender::default() };
+    let show = async |State(agent): State<Agent>, headers: HeaderMap| {
+        let trace = headers.get("traceparent").and_then(|value| value.to_str().ok());
+        let trace = trace.unwrap_or_default().to_owned();
+        agent.traces.send_modify(|traces| traces.push(trace));
         if agent.is_well.load(Ordering::SeqCst) {
             let card = card("asked", &format!("http://{}/", agent.address));
             Ok(([("content-type", "application/json")], card.to_string()))
@@ -67,6 +74,26 @@ async fn an_agent_that_is_asked_goes_and_comes_with_its_answers() {
     let gone = wait_for(&running, 0, event::Name::Offline).await;
     agent.is_well.store(true, Ordering::SeqCst);
     wait_for(&running, gone, event::Name::Online).await;
+}
+
+#[tokio::test]
+async fn what_the_hub_fetches_is_part_of_the_trace_that_made_it_fetch() {
+    let running = Running::with(|options, _| {
+        options.liveness.probe = Duration::from_millis(20);
+    })
+    .await;
+    let agent = agent().await;
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let headers = [("content-type", "application/json"), ("traceparent", trace)];
+    let body = json!({ "card_url": format!("http://{}", agent.address) }).to_string();
+    let added = running.administrator.request("POST", "/api/v1/agents", &headers, body).await;
+    assert_eq!(added.status, 201, "{}", added.text());
+    let mut traces = agent.traces.subscribe();
+    let traces = traces.wait_for(|traces| traces.len() >= 3).await.expect("it is asked").clone();
+    assert_eq!(traces[0], trace, "the card that somebody wanted");
+    let (one, other) = (&traces[1], &traces[2]);
+    assert!(one.starts_with("00-") && one.len() == trace.len(), "{one}");
+    assert!(one != other && one != trace, "nobody wanted these: each begins a trace");
 }
 
 #[tokio::test]

@@ -24,6 +24,15 @@ use super::{Member, Reply, World, stub::Stub};
 pub(super) struct Disk {
     hub: Arc<MemoryHub>,
     tasks: Arc<MemoryStore>,
+    /// Whether a hub on it also does what nobody asks it for.
+    is_kept: bool,
+}
+
+impl Disk {
+    /// A disk for hubs that also do what nobody asks them for.
+    pub(super) fn kept() -> Self {
+        Self { is_kept: true, ..Self::default() }
+    }
 }
 
 impl World {
@@ -63,7 +72,11 @@ impl World {
             engine(builder.settings(settings))
         });
         parts.gateway = Some(gateway);
-        let service = TowerToHyperService::new(nuncio_hub::http::router(Hub::new(parts)));
+        let hub = Hub::new(parts);
+        if disk.is_kept {
+            return world.on(|listener| nuncio_hub::serve(hub, listener)).await;
+        }
+        let service = TowerToHyperService::new(nuncio_hub::http::router(hub));
         world.on(|listener| listener.serve(service, Drain::new())).await
     }
 

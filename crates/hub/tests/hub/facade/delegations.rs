@@ -7,6 +7,7 @@ use tokio::{net::TcpListener, sync::Semaphore};
 
 use super::{
     Member, Reply, World,
+    carried::{Disk, Process},
     stub::{Act, Stub},
 };
 
@@ -230,4 +231,61 @@ async fn md37_the_activity_of_an_agent_is_what_it_was_asked_and_has_asked() {
     assert_eq!(sent[0]["target_id"], team.pm.id().as_str());
     let path = format!("/workspaces/{}/activity", team.lead.id());
     team.world.by(&team.pm.token, "GET", &path, "").await.check(403);
+}
+
+/// Waits until the end of a delegation is told, and returns how.
+async fn told(world: &World, lead: &Member, id: &str) -> (Value, Value) {
+    for _ in 0..2_000 {
+        let events = world.admin("GET", &format!("/events/{}", lead.id()), "").await;
+        let events = events.check(200).json();
+        let mut all = events.as_array().expect("a list").iter();
+        let found = all
+            .find(|one| one["event"] != "DELEGATION_SENT" && one["payload"]["delegation_id"] == id);
+        if let Some(found) = found {
+            return (found["event"].clone(), found["payload"].clone());
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("nobody is told that {id} has ended");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn md50_the_end_of_a_delegation_is_told_once_and_after_a_crash_too() {
+    let disk = Disk::kept();
+    let gate = Arc::new(Semaphore::new(0));
+    let acts = [Act::Say("built"), Act::after(&gate, Act::Say("lost"))];
+    let stub = Stub::start(acts).await;
+    let first = Process::start(&disk, |_| ()).await;
+    let lead = first.world.add("lead", None).await;
+    let pm = first.world.employ("pm", &stub, Some(&lead)).await;
+    let give = async |world: &World, task: &str| {
+        let body = json!({"target_id": pm.id().as_str(), "task": task}).to_string();
+        let path = format!("/workspaces/{}/delegate", lead.id());
+        let reply = world.by(&lead.token, "POST", &path, &body).await;
+        reply.check(202).at("/delegation_id").as_str().expect("an id").to_owned()
+    };
+    let built = give(&first.world, "Build it").await;
+    let (name, payload) = told(&first.world, &lead, &built).await;
+    assert_eq!(name, "DELEGATION_COMPLETE");
+    let expected = json!({
+        "delegation_id": built, "target_id": pm.id().as_str(), "response_preview": "built",
+    });
+    assert_eq!(payload, expected);
+    let cut = give(&first.world, "Test it").await;
+    stub.has(2).await;
+    first.kill();
+
+    let second = Process::start(&disk, |_| ()).await;
+    let (name, payload) = told(&second.world, &lead, &cut).await;
+    assert_eq!(name, "DELEGATION_FAILED", "it may have been done: {payload}");
+    assert!(payload["error"].as_str().is_some_and(|error| !error.is_empty()), "{payload}");
+    // By the time that this one is told of, all that is to be told of the others was.
+    let last = give(&second.world, "Ship it").await;
+    told(&second.world, &lead, &last).await;
+    let events = second.world.admin("GET", &format!("/events/{}", lead.id()), "").await.json();
+    for (id, count) in [(&built, 2), (&cut, 2), (&last, 2)] {
+        let all = events.as_array().expect("a list").iter();
+        let about = all.filter(|one| one["payload"]["delegation_id"] == **id);
+        assert_eq!(about.count(), count, "{events}");
+    }
 }

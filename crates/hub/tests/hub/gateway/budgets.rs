@@ -208,3 +208,35 @@ async fn limits_change_while_calls_are_carried() {
     };
     assert!(is_given_up, "{told:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_is_sent_again_under_its_key_costs_nothing() {
+    for budget in [a_day(2), a_minute(2)] {
+        let shop = Shop::new(of_callers(Budget::default(), &[("user:ann", budget)])).await;
+        let ann = shop.world.key("ann").await;
+        let send = async |key: &str, text: &str| {
+            let said =
+                json!({ "messageId": key, "role": "ROLE_USER", "parts": [{ "text": text }] });
+            let http = Http::new(shop.world.address);
+            let http = http.with("authorization", &format!("Bearer {ann}"));
+            let headers = [
+                ("content-type", "application/json"),
+                ("a2a-version", "1.0"),
+                ("idempotency-key", key),
+            ];
+            let body = json!({ "message": said }).to_string();
+            http.request("POST", "/agents/worker/message:send", &headers, body).await
+        };
+        let first = send("k-1", "one").await;
+        assert_eq!(first.status, 200, "{}", first.text());
+        let task = first.json()["task"]["id"].clone();
+        for _ in 0..3 {
+            let again = send("k-1", "one").await;
+            assert_eq!((again.status, &again.json()["task"]["id"]), (200, &task));
+        }
+        assert_eq!(send("k-2", "two").await.status, 200, "one of two was spent");
+        assert!(matches!(send("k-3", "three").await.status, 402 | 429));
+        let again = send("k-1", "one").await;
+        assert_eq!(again.json()["task"]["id"], task, "also when all is spent: {}", again.text());
+    }
+}

@@ -3,6 +3,8 @@
 //! A delegation is a task of the hub, asked for by the agent that delegates. What an agent has
 //! given to another by itself it may have written down here, too: then it says how it went.
 
+mod ended;
+
 use std::{collections::HashMap, sync::Arc};
 
 use axum::{
@@ -14,7 +16,7 @@ use http::StatusCode;
 use nuncio_auth::rules::{Asker, Question};
 use nuncio_protocol::{
     dialect::WireForm,
-    error::Error as A2aError,
+    error::{Error as A2aError, ErrorKind},
     ids::{AgentId, MessageId, TaskId},
     json::Raw,
     message::Message,
@@ -30,6 +32,7 @@ use nuncio_tasks::{
 };
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::ended::tell_ended;
 use super::{
     asked::{Body, Caller, check_line, find, itself_or_overseer, visible},
     events::newest,
@@ -38,9 +41,13 @@ use super::{
 };
 use crate::{
     agent::Agent,
+    directory::Delegation,
     error::Error,
     event,
-    gateway::queue::{QUEUE, depth},
+    gateway::{
+        Gateway,
+        queue::{QUEUE, depth},
+    },
     http::{
         calls::Callee,
         problem::Problem,
@@ -155,7 +162,7 @@ fn message(asked: &Delegate) -> Result<A2aRequest, Refused> {
 }
 
 fn task_of(answered: Answered) -> Result<Task, A2aError> {
-    let unexpected = || A2aError::new(nuncio_protocol::error::ErrorKind::Internal, "no task");
+    let unexpected = || A2aError::new(ErrorKind::Internal, "no task");
     let Answered::SendMessage(answer) = answered else { return Err(unexpected()) };
     match read(answer)? {
         SendMessageResponse::Task(task) => Ok(task),
@@ -186,6 +193,14 @@ async fn tell(
         ("task_preview", Raw::string(&cut(task, PREVIEW))),
         ("carried", Raw::bool(is_carried)),
     ];
+    if is_carried {
+        let delegation = Delegation {
+            id: id.to_owned(),
+            source: source.id.clone(),
+            target: target.id.as_str().to_owned(),
+        };
+        return Ok(hub.directory.delegated(&delegation, &payload, &who.actor()).await?);
+    }
     let name = event::Name::DelegationSent;
     Ok(hub.directory.tell(&source.id, name, &payload, &who.actor()).await?)
 }
@@ -300,14 +315,36 @@ async fn now(
     id: &TaskId,
 ) -> (&'static str, Option<String>, Option<String>) {
     let gone = ("failed", Some("the task was removed".to_owned()), None);
-    let Some(gateway) = &hub.gateway else { return gone };
-    let caller = Name::parse(&format!("agent:{}", source.id)).ok();
-    let Ok(tenant) = Name::parse(source.organisation.as_str()) else { return gone };
-    let scope = Scope { caller, ..Scope::tenant(tenant) };
-    let found = gateway.tasks().get_within(&scope, id, Some(0)).await;
-    let Ok(Ok(task)) = found.map(|overseen| overseen.task.into_value()) else { return gone };
-    let said = cut(&words(&task), PREVIEW);
-    match (status(&task), said) {
+    let (Some(gateway), Some(scope)) = (&hub.gateway, scope_of(source)) else { return gone };
+    match task_within(gateway, &scope, id).await {
+        Ok(Some(task)) => outcome_of(&task),
+        Ok(None) | Err(_) => gone,
+    }
+}
+
+/// Returns where the tasks are that an agent has asked for.
+fn scope_of(source: &Agent) -> Option<Scope> {
+    let caller = Name::parse(&format!("agent:{}", source.id)).ok()?;
+    let tenant = Name::parse(source.organisation.as_str()).ok()?;
+    Some(Scope { caller: Some(caller), ..Scope::tenant(tenant) })
+}
+
+async fn task_within(
+    gateway: &Gateway,
+    scope: &Scope,
+    id: &TaskId,
+) -> Result<Option<Task>, A2aError> {
+    match gateway.tasks().get_within(scope, id, Some(0)).await {
+        Ok(overseen) => read(overseen.task).map(Some),
+        Err(error) if error.kind() == ErrorKind::TaskNotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Says where a task stands: a word, what went wrong, and what came of it.
+fn outcome_of(task: &Task) -> (&'static str, Option<String>, Option<String>) {
+    let said = cut(&words(task), PREVIEW);
+    match (status(task), said) {
         (status @ "failed", said) => (status, Some(said), None),
         (status @ "completed", said) => (status, None, Some(said)),
         (status, _) => (status, None, None),
