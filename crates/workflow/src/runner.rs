@@ -11,6 +11,7 @@
 pub mod alone;
 mod drive;
 pub mod entry;
+mod hearing;
 pub mod inputs;
 pub mod job;
 mod names;
@@ -55,7 +56,21 @@ pub trait Site: Send + Sync + fmt::Debug + 'static {
 
     /// Gives work to somebody, unless it was given already, and follows it until it ends or asks
     /// for something.
-    fn give(&self, run: &RunId, work: Work) -> Answer<'_, Events>;
+    fn give(&self, run: &RunId, work: Work) -> Answer<'_, Given>;
+}
+
+/// Work that was given to somebody.
+pub struct Given {
+    /// What happens to it, from its beginning on.
+    pub events: Events,
+    /// Whether it is a run itself.
+    pub is_run: bool,
+}
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Given").field("is_run", &self.is_run).finish_non_exhaustive()
+    }
 }
 
 /// The text of a workflow.

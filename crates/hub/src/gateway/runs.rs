@@ -26,7 +26,7 @@ use nuncio_tasks::{
     scope::{Name, Place, caller_name},
 };
 use nuncio_workflow::runner::{
-    Callee, Note, RunId, Site, Source, Work,
+    Callee, Given, Note, RunId, Site, Source, Work,
     job::{NodeAgent, Sort, Toolbox},
 };
 use tokio::sync::SetOnce;
@@ -139,7 +139,7 @@ impl Runs {
         run: &RunId,
         work: Work,
         (node, sort): (&str, Sort),
-    ) -> Result<Events, Error> {
+    ) -> Result<Given, Error> {
         let agent = format!("{}/{}/{node}", run.place.agent, sort.as_str());
         let name = |text: &str| Name::parse(text).map_err(|error| internal(&error.to_string()));
         let caller = Caller::Agent(run.place.agent.as_str().into());
@@ -157,7 +157,8 @@ impl Runs {
             asked: Asked { trace: Some(trace::root()), ..Asked::default() },
             ..Call::new(place)
         };
-        self.tasks().stream(&call, SendMessageRequest::new(work.message)).await
+        let events = self.tasks().stream(&call, SendMessageRequest::new(work.message)).await?;
+        Ok(Given { events, is_run: false })
     }
 }
 
@@ -173,7 +174,7 @@ impl Site for Runs {
         Some(Source { version: saved.version, text: Arc::clone(&saved.source) })
     }
 
-    fn give(&self, run: &RunId, work: Work) -> Answer<'_, Events> {
+    fn give(&self, run: &RunId, work: Work) -> Answer<'_, Given> {
         let run = run.clone();
         Box::pin(async move {
             if let Callee::Node(node, sort) = &work.to.clone() {
@@ -194,12 +195,16 @@ impl Site for Runs {
                 tenant: Some(tenant),
                 ..SendMessageRequest::new(work.message)
             };
-            if let Callee::Capability(capability) = &work.to {
-                let organisation = organisation(&run.place.tenant)?;
-                let agent = self.directory.state().find(&organisation, &name).cloned();
-                agent.inspect(|agent| name_skill(&mut request, agent, capability));
-            }
-            Observed::new(gateway).send_streaming_message(ctx, request).await
+            let is_run = {
+                let state = self.directory.state();
+                let agent = state.find(&organisation(&run.place.tenant)?, &name);
+                if let (Callee::Capability(capability), Some(agent)) = (&work.to, agent) {
+                    name_skill(&mut request, agent, capability);
+                }
+                agent.is_some_and(|agent| state.workflow(&agent.id, None).is_some())
+            };
+            let events = Observed::new(gateway).send_streaming_message(ctx, request).await?;
+            Ok(Given { events, is_run })
         })
     }
 }

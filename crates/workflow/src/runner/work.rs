@@ -1,22 +1,20 @@
 //! Accompanies one call: from giving the work away to what came of it.
 
-use std::{collections::HashMap, mem, sync::Arc, time::Duration};
+use std::{mem, sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::{ArtifactId, MessageId},
-    message::{Content, Message, Part},
+    message::Message,
     operation::{CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest},
     service::Events,
     state::TaskState,
-    task::{Artifact, StreamResponse, Task, TaskArtifactUpdateEvent},
+    task::{Artifact, StreamResponse, Task},
 };
 use nuncio_tasks::{
     engine::{Call as TaskCall, Tasks},
-    log::Seq,
     scope::Scope,
-    store::Limit,
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
@@ -24,14 +22,14 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{RunId, Settings, Site, Work};
+use super::{
+    Given, RunId, Settings, Site, Work,
+    hearing::{self, Hearing},
+};
 use crate::plan::{Call, Question};
 
 /// How long to wait before a store that was not available is asked again.
 const PAUSE: Duration = Duration::from_millis(200);
-
-/// How much of a log is read at once.
-const PAGE: Limit = Limit { entries: 1_000, bytes: 4 << 20 };
 
 /// How long we wait for something that has no limit.
 const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
@@ -118,11 +116,9 @@ impl Errand {
             // The room is never closed.
             room = Arc::clone(&self.room).acquire_owned() => room.ok(),
         };
-        let events = self.site.give(&self.run, self.work.clone()).await?;
+        let Given { events, is_run } = self.site.give(&self.run, self.work.clone()).await?;
         // A run takes room for its own calls. If it took some for being called, too, runs within
         // runs could come to wait for each other.
-        let call = self.find(tasks).await?;
-        let is_run = call.is_some_and(|call| self.site.workflow(&call.place, None).is_some());
         self.follow(tasks, Some(events), room.filter(|_| !is_run)).await
     }
 
@@ -191,14 +187,19 @@ impl Errand {
     ) -> Result<Ended, Error> {
         loop {
             if let Some(mut events) = events.take() {
+                let mut hearing = Hearing::default();
                 while let Some(event) = events.next().await {
                     let Ok(event) = event else { break };
                     let Ok(response) = event.response.value() else { continue };
                     if let StreamResponse::Message(message) = response {
                         return Ok(Ended::Finished(vec![said(message)]));
                     }
+                    hearing.take(event.seq, &event.response);
                     if response.state().is_some_and(TaskState::is_terminal) {
-                        break;
+                        match hearing.end() {
+                            Some(task) => return Ok(ended(task)),
+                            None => break,
+                        }
                     }
                     if let Some(ended) = self.notice(response, asking) {
                         self.cancel(tasks).await;
@@ -206,10 +207,10 @@ impl Errand {
                     }
                 }
             }
-            // Whatever has ended the stream: the task says where it stands.
+            // Whatever has ended the stream, or was not heard: the task says where it stands.
             match self.look(tasks).await {
                 Ok((task, call)) if task.status.state.is_terminal() => {
-                    let task = whole(tasks, &Scope::from(&call.place), task).await?;
+                    let task = hearing::whole(tasks, &Scope::from(&call.place), task).await?;
                     return Ok(ended(task));
                 }
                 Ok((task, call)) => {
@@ -274,81 +275,6 @@ impl Errand {
         self.say(News::Asked(question, status.message.as_deref().cloned()));
         None
     }
-}
-
-/// Returns a task whose texts are whole. What an agent streams comes in pieces, each of which is
-/// a part of its own to A2A; to those who come after, it is one text.
-///
-/// How the pieces came must not matter: after a crash, the hub hears several of them at once.
-async fn whole(tasks: &Tasks, scope: &Scope, mut task: Task) -> Result<Task, Error> {
-    let in_pieces =
-        |artifact: &Artifact| artifact.parts.windows(2).any(|pair| pair.iter().all(is_plain));
-    if !task.artifacts.iter().any(in_pieces) {
-        return Ok(task);
-    }
-    let mut known: HashMap<ArtifactId, Growing> = HashMap::new();
-    let mut after = Seq::START;
-    loop {
-        let page = tasks.log(scope, &task.id, after, PAGE).await?;
-        let Some(last) = page.entries.last() else { break };
-        after = last.seq;
-        for logged in &page.entries {
-            if let Ok(StreamResponse::ArtifactUpdate(update)) = logged.record.event.value() {
-                known.entry(update.artifact.artifact_id.clone()).or_default().add(update);
-            }
-        }
-    }
-    for artifact in &mut task.artifacts {
-        if known.get(&artifact.artifact_id).is_some_and(|growing| growing.has_grown) {
-            artifact.parts = joined(mem::take(&mut artifact.parts));
-        }
-    }
-    Ok(task)
-}
-
-/// What the log says of an artifact.
-#[derive(Default)]
-struct Growing {
-    parts: Vec<Part>,
-    /// Whether something has come behind what was there.
-    has_grown: bool,
-}
-
-impl Growing {
-    fn add(&mut self, update: &TaskArtifactUpdateEvent) {
-        let new = &update.artifact.parts;
-        if update.append {
-            self.has_grown |= !self.parts.is_empty();
-            self.parts.extend(new.iter().cloned());
-        } else {
-            // Whoever has missed something is told all of it once more.
-            let goes_on = !self.parts.is_empty() && new.starts_with(&self.parts);
-            self.has_grown = goes_on && (self.has_grown || new.len() > self.parts.len());
-            self.parts.clone_from(new);
-        }
-    }
-}
-
-fn is_plain(part: &Part) -> bool {
-    part.as_text().is_some() && part.metadata.is_none()
-}
-
-/// Makes one of texts that follow each other.
-fn joined(parts: Vec<Part>) -> Vec<Part> {
-    let mut joined: Vec<Part> = Vec::new();
-    for part in parts {
-        if let Some(last) = joined.last_mut()
-            && is_plain(last)
-            && is_plain(&part)
-            && (part.media_type == last.media_type || part.media_type.is_empty())
-            && let (Content::Text(text), Content::Text(more)) = (&mut last.content, &part.content)
-        {
-            text.push_str(more);
-        } else {
-            joined.push(part);
-        }
-    }
-    joined
 }
 
 /// Returns what came of a task that has ended.

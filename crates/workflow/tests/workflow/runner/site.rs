@@ -13,7 +13,7 @@ use nuncio_protocol::{
     json::{Object, Raw},
     message::{Message, Part},
     operation::{CancelTaskRequest, GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest},
-    service::{Answer, Events},
+    service::Answer,
     state::TaskState,
     task::{Artifact, Task},
 };
@@ -25,7 +25,7 @@ use nuncio_tasks::{
     scope::{Name, Place, Scope},
 };
 use nuncio_workflow::runner::{
-    Callee, Note, RunId, Runner, Settings, Site, Source, Work,
+    Callee, Given, Note, RunId, Runner, Settings, Site, Source, Work,
     entry::read_log,
     view::{RunView, Standing},
 };
@@ -280,7 +280,7 @@ impl Site for TestSite {
             .then(|| Source { version: 1, text: text.as_str().into() })
     }
 
-    fn give(&self, run: &RunId, work: Work) -> Answer<'_, Events> {
+    fn give(&self, run: &RunId, work: Work) -> Answer<'_, Given> {
         let caller = format!("agent:{}", run.place.agent);
         let parent = Some(run.task.clone());
         Box::pin(async move {
@@ -302,7 +302,8 @@ impl Site for TestSite {
                 parent,
                 ..Call::new(place(&agent, &caller))
             };
-            self.tasks().stream(&call, SendMessageRequest::new(work.message)).await
+            let events = self.tasks().stream(&call, SendMessageRequest::new(work.message)).await?;
+            Ok(Given { events, is_run: agent.starts_with("workflow:") })
         })
     }
 }
