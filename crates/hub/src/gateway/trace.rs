@@ -6,15 +6,27 @@ use nuncio_protocol::service::TraceContext;
 /// More than the specification makes anybody keep.
 const LONGEST_STATE: usize = 512;
 
+const HEX: [u8; 16] = *b"0123456789abcdef";
+
 /// Begins a trace that nobody has asked to be kept.
 pub(crate) fn root() -> TraceContext {
-    let (mut trace, mut span) = ([0; 16], [0; 8]);
+    let mut random = [0; 24];
     // Without randomness there is nothing to tell traces apart by, and nothing else is lost.
-    let _ = aws_lc_rs::rand::fill(&mut trace);
-    let _ = aws_lc_rs::rand::fill(&mut span);
+    let _ = aws_lc_rs::rand::fill(&mut random);
     // An id of zeros is none.
-    let (trace, span) = (u128::from_be_bytes(trace) | 1, u64::from_be_bytes(span) | 1);
-    let parent = format!("00-{trace:032x}-{span:016x}-00");
+    random[15] |= 1;
+    random[23] |= 1;
+    let mut parent = String::with_capacity(55);
+    parent.push_str("00-");
+    for (index, byte) in random.into_iter().enumerate() {
+        if index == 16 {
+            parent.push('-');
+        }
+        for digit in [byte >> 4, byte & 15] {
+            parent.push(char::from(HEX[usize::from(digit)]));
+        }
+    }
+    parent.push_str("-00");
     TraceContext { parent, state: String::new() }
 }
 
