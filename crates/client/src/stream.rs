@@ -19,7 +19,6 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::stream::unfold;
 use nuncio_protocol::{
@@ -87,7 +86,7 @@ impl Followed {
         let mut follower = Follower::new(remote, ctx);
         follower.is_blind |= asks;
         follower.is_resumable = last_event.is_some();
-        follower.last_id = last_event.map(|seq| Bytes::from(seq.to_string()));
+        follower.last_id = last_event.map(|seq| seq.to_string().into_bytes());
         follower.task = Some(known.id.clone());
         follower.context.clone_from(&known.context_id);
         follower.seen.add(&StreamResponse::Task(known.clone()));
@@ -133,7 +132,8 @@ struct Follower {
     is_resumable: bool,
     /// Whether who subscribes again is not told what was missed.
     is_blind: bool,
-    last_id: Option<Bytes>,
+    /// Kept apart from the piece of the stream that it came in, which is large.
+    last_id: Option<Vec<u8>>,
     round: Round,
     /// Why the stream broke off last.
     broken: Option<Error>,
@@ -264,7 +264,7 @@ impl Follower {
         if self.round == Round::Fresh {
             self.round = Round::Later;
             if !self.is_resumable {
-                self.last_id = id.or_else(|| self.last_id.take());
+                self.remember(id.as_deref());
                 match value {
                     StreamResponse::Task(task) => self.catch_up(task),
                     _ => self.go_blind(),
@@ -274,7 +274,7 @@ impl Follower {
             if let StreamResponse::Task(task) = value {
                 let is_gap =
                     task.metadata.as_ref().is_some_and(|data| data.get(RESUME_GAP).is_some());
-                if id == self.last_id && !is_gap {
+                if id.as_deref() == self.last_id.as_deref() && !is_gap {
                     return Ok(None);
                 }
             }
@@ -296,9 +296,18 @@ impl Follower {
             .as_deref()
             .filter(|_| self.is_resumable)
             .and_then(|id| std::str::from_utf8(id).ok()?.parse().ok());
-        self.last_id = id.or_else(|| self.last_id.take());
+        self.remember(id.as_deref());
         self.in_vain = 0;
         Ok(Some(Event { seq, response }))
+    }
+
+    /// Remembers behind which event to come back, if it has an id.
+    fn remember(&mut self, id: Option<&[u8]>) {
+        if let Some(id) = id {
+            let kept = self.last_id.get_or_insert_default();
+            kept.clear();
+            kept.extend_from_slice(id);
+        }
     }
 
     /// Remembers what is needed to come back.

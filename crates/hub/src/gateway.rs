@@ -592,8 +592,9 @@ impl Inner {
     fn while_allowed(self: &Arc<Self>, ctx: CallContext, events: Events) -> Events {
         let (inner, changes) = (Arc::clone(self), self.directory.feed().changes());
         let following = Following { inner, ctx, changes, events: Some(events) };
-        Box::pin(stream::unfold(following, |mut following| async move {
-            let Following { inner, ctx, changes, events } = &mut following;
+        // Boxed, because it is handed back and forth with every event.
+        Box::pin(stream::unfold(Box::new(following), |mut following| async move {
+            let Following { inner, ctx, changes, events } = &mut *following;
             let reading = events.as_mut()?;
             let event = loop {
                 tokio::select! {

@@ -3,6 +3,7 @@
 mod body;
 mod clocks;
 mod connect;
+mod driven;
 mod identity;
 mod plain;
 mod request;
@@ -99,7 +100,8 @@ impl Client {
             timeouts: Timeouts::default(),
             connect_limit: Duration::from_secs(5),
             connections: 1024,
-            idle_connections_per_host: 8,
+            // As many as a host is asked at once, by default: whoever comes back finds one.
+            idle_connections_per_host: 64,
             // Many servers close what was idle for five seconds; a request that meets the end
             // of its connection may have arrived or not.
             idle_limit: Duration::from_secs(4),

@@ -10,6 +10,8 @@ pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// The header with what systems on the way have added.
 pub const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
+const HEX: [u8; 16] = *b"0123456789abcdef";
+
 tokio::task_local! {
     static CAUSE: Cause;
 }
@@ -44,13 +46,24 @@ pub fn kept<F: Future>(work: F) -> impl Future<Output = F::Output> {
 
 /// Begins a trace that nobody has asked to be kept: a `traceparent` of its own.
 pub fn root() -> String {
-    let (mut trace, mut span) = ([0; 16], [0; 8]);
+    let mut random = [0; 24];
     // Without randomness there is nothing to tell traces apart by, and nothing else is lost.
-    let _ = aws_lc_rs::rand::fill(&mut trace);
-    let _ = aws_lc_rs::rand::fill(&mut span);
+    let _ = aws_lc_rs::rand::fill(&mut random);
     // An id of zeros is none.
-    let (trace, span) = (u128::from_be_bytes(trace) | 1, u64::from_be_bytes(span) | 1);
-    format!("00-{trace:032x}-{span:016x}-00")
+    random[15] |= 1;
+    random[23] |= 1;
+    let mut parent = String::with_capacity(55);
+    parent.push_str("00-");
+    for (index, byte) in random.into_iter().enumerate() {
+        if index == 16 {
+            parent.push('-');
+        }
+        for digit in [byte >> 4, byte & 15] {
+            parent.push(char::from(HEX[usize::from(digit)]));
+        }
+    }
+    parent.push_str("-00");
+    parent
 }
 
 /// Says in the headers of a request why it is sent, if they do not say so.

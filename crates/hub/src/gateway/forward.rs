@@ -184,7 +184,7 @@ impl Forwarding<'_> {
         };
         if outcome.is_err() && self.note.task.is_some() {
             // Nobody will look at what it does from now on.
-            self.tell_to_stop().await.ok();
+            Box::pin(self.tell_to_stop()).await.ok();
         }
         outcome
     }
@@ -211,7 +211,7 @@ impl Forwarding<'_> {
                 None => self.stop_unheard(UNNAMED).await,
             },
             Cause::Interrupted | Cause::WakeUp | Cause::Cancel => {
-                let events = self.again(&way).await;
+                let events = Box::pin(self.again(&way)).await;
                 self.follow(&way, events).await
             }
         }
@@ -266,11 +266,15 @@ impl Forwarding<'_> {
 
     /// Hands the message to the agent, and what comes of it to our log.
     async fn pass_on(&mut self, way: Way) -> Result<(), Failure> {
-        // The pass is held for as long as the agent works for us.
-        let Some((_pass, way, opened)) = self.deliver(way).await? else { return Ok(()) };
+        // The pass is held for as long as the agent works for us. Boxed: to deliver needs far more
+        // memory than to follow, which may take days.
+        let delivered = Box::pin(self.deliver(way)).await?;
+        let Some((_pass, way, opened)) = delivered else { return Ok(()) };
         let events = match opened {
             // The task says whether the message has got there.
-            Err(error) if self.note.task.is_some() && !is_undone(&error) => self.again(&way).await,
+            Err(error) if self.note.task.is_some() && !is_undone(&error) => {
+                Box::pin(self.again(&way)).await
+            }
             Err(error) => return self.give_up_sending(error).await,
             Ok(Opened::Events(events)) => {
                 self.may_be_old = !self.is_first;
@@ -282,7 +286,7 @@ impl Forwarding<'_> {
             },
             Ok(Opened::Answer(response)) => match self.take(None, response).await? {
                 Step::Done => return Ok(()),
-                Step::GoOn => self.again(&way).await,
+                Step::GoOn => Box::pin(self.again(&way)).await,
             },
         };
         self.follow(&way, events).await
@@ -419,7 +423,8 @@ impl Forwarding<'_> {
             let event = tokio::select! {
                 biased;
                 () = self.turn.cancelled(), if is_named && !is_told => {
-                    match self.stop(way).await? {
+                    // Rare and large, as is to follow again.
+                    match Box::pin(self.stop(way)).await? {
                         Stopped::Ended => return Ok(()),
                         // Its events say when it has ended.
                         Stopped::Soon => is_told = true,
@@ -469,7 +474,7 @@ impl Forwarding<'_> {
                 () = self.turn.cancelled(), if !is_told => {}
             }
             pause = (pause * 2).min(LAST_LOOK);
-            events = match self.again(way).await {
+            events = match Box::pin(self.again(way)).await {
                 Ok(events) => events,
                 Err(error) => return self.give_up_following(error).await,
             };

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
-    json,
+    json::{self, Raw},
     message::Message,
 };
 use nuncio_tasks::agent::{Asked, Wait};
@@ -104,8 +104,29 @@ impl Note {
     }
 
     pub(crate) fn write(&self) -> Bytes {
+        if let Self { wishes: None, behalf: None, queued: None, .. } = self {
+            return self.write_names().into();
+        }
         // Strings and numbers only: nothing that could not be written.
         serde_json::to_vec(self).unwrap_or_default().into()
+    }
+
+    /// Writes what goes into the log with every event of an agent that numbers them.
+    fn write_names(&self) -> String {
+        let Self { task, context, accepted, seen, .. } = self;
+        let mut text = String::with_capacity(192);
+        text.push('{');
+        for (name, value) in [("task", task), ("context", context), ("accepted", accepted)] {
+            let Some(value) = value else { continue };
+            put_name(&mut text, name);
+            put_text(&mut text, value);
+        }
+        if let Some(seen) = seen {
+            put_name(&mut text, "seen");
+            text.push_str(&seen.to_string());
+        }
+        text.push('}');
+        text
     }
 
     pub(crate) fn task(&self) -> Option<TaskId> {
@@ -114,5 +135,51 @@ impl Note {
 
     pub(crate) fn context(&self) -> Option<ContextId> {
         ContextId::parse(self.context.as_deref()?).ok()
+    }
+}
+
+fn put_name(text: &mut String, name: &str) {
+    if text.len() > 1 {
+        text.push(',');
+    }
+    text.push('"');
+    text.push_str(name);
+    text.push_str("\":");
+}
+
+fn put_text(text: &mut String, value: &str) {
+    let is_plain = |byte| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if value.bytes().all(is_plain) {
+        text.push('"');
+        text.push_str(value);
+        text.push('"');
+    } else {
+        text.push_str(Raw::string(value).as_str());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(note: &Note) {
+        let written = note.write();
+        assert_eq!(&Note::read(Some(&written)), note);
+        let by_rule: serde_json::Value = serde_json::to_value(note).unwrap();
+        assert_eq!(serde_json::from_slice::<serde_json::Value>(&written).unwrap(), by_rule);
+    }
+
+    #[test]
+    fn a_note_is_read_as_it_was_written() {
+        check(&Note::default());
+        check(&Note { seen: Some(7), ..Note::default() });
+        for odd in ["plain", "a \"quoted\" \\ one", "line\nbreak\u{1}", "ä\u{2028}𝄞", ""] {
+            let text = Some(odd.to_owned());
+            let note = Note { task: text.clone(), seen: Some(u64::MAX), ..Note::default() };
+            check(&note);
+            check(&Note { context: text.clone(), accepted: text.clone(), ..note.clone() });
+            check(&Note { behalf: text, ..note });
+        }
     }
 }

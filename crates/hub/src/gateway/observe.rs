@@ -160,6 +160,13 @@ impl UnderWay {
         }
     }
 
+    /// Learns from an event of a stream. Pieces of results are most of them, and say no state.
+    fn hear(&mut self, event: &[u8]) {
+        if self.gist.task.is_none() || !event.starts_with(br#"{"artifactUpdate""#) {
+            self.learn(gist::of(event));
+        }
+    }
+
     fn learn(&mut self, gist: Gist) {
         let Gist { task, context, state } = gist;
         self.gist.task = task.or_else(|| self.gist.task.take());
@@ -220,7 +227,7 @@ impl Stream for Following {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let item = std::task::ready!(self.events.as_mut().poll_next(cx));
         match (&item, &mut self.call) {
-            (Some(Ok(event)), Some(call)) => call.learn(gist::of(event.response.json())),
+            (Some(Ok(event)), Some(call)) => call.hear(event.response.json()),
             (Some(Err(error)), Some(call)) => call.tell(status(error), Some(error)),
             (None, Some(call)) => call.tell(Status::Success, None),
             (_, None) => {}

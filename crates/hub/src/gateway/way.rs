@@ -43,7 +43,7 @@ impl Way {
     /// Tells whether a message that is sent again under the same key does no harm.
     pub(crate) fn knows_keys(&self) -> bool {
         match self {
-            Self::Called(line) => knows_keys(&line.card()),
+            Self::Called(line) => knows_keys(&line.found().card),
             // Nothing is done before it was accepted, and that is written down.
             Self::Fetched(..) => true,
         }
@@ -53,7 +53,7 @@ impl Way {
     pub(crate) fn streams(&self) -> bool {
         match self {
             Self::Called(line) => {
-                line.card().capabilities.streaming == Some(true)
+                line.found().card.capabilities.streaming == Some(true)
                     && can_say(line, Operation::SendStreamingMessage)
             }
             Self::Fetched(..) => true,

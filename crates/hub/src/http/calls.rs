@@ -258,12 +258,13 @@ fn tenant(agent: &Agent) -> Result<Tenant, nuncio_server::Error> {
 pub(super) async fn call(
     State(hub): State<Hub>,
     who: Who,
-    Path(path): Path<HashMap<String, String>>,
+    Path(path): Path<Vec<(String, String)>>,
     mut request: Request,
 ) -> Result<Response, Problem> {
     who.somebody()?;
     let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
-    let name = path.get("agent").map(String::as_str).unwrap_or_default();
+    let name =
+        path.iter().find(|(name, _)| name == "agent").map_or("", |(_, agent)| agent.as_str());
     let endpoint = endpoints.named(&hub, &who, name)?;
     request.extensions_mut().insert(identity(&who));
     Ok(endpoint.answer_below(PREFIX, request).await.map(Body::new))

@@ -23,7 +23,7 @@ use crate::{directory::Actor, gateway::trace, hub::Hub, limits::Level, metrics::
 pub(super) async fn front(State(hub): State<Hub>, mut request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let method = request.method().clone();
-    let path = request.uri().path().to_owned();
+    let uri = request.uri().clone();
     let tab = Tab::default();
     request.extensions_mut().insert(tab.clone());
     let route = request.extensions().get::<MatchedPath>().cloned();
@@ -39,7 +39,7 @@ pub(super) async fn front(State(hub): State<Hub>, mut request: Request, next: Ne
         show_level(response.headers_mut(), seen.level);
         if let (Some((actor, organisation)), StatusCode::FORBIDDEN) = (&seen.who, response.status())
         {
-            let subject = format!("{method} {path}");
+            let subject = format!("{method} {}", uri.path());
             hub.trail.refused(actor, Some(organisation), ("request.deny", &subject, ""));
         }
     }
@@ -144,6 +144,8 @@ fn protect(headers: &mut HeaderMap) {
         ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
         ("cross-origin-resource-policy", "same-origin"),
     ];
+    // With those that say what a caller has left.
+    headers.reserve(fixed.len() + 5);
     for (name, value) in fixed {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }

@@ -8,14 +8,12 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Context,
     time::Duration,
 };
 
 use http::{Response, Uri, header::HOST};
-use hyper::{
-    body::Incoming,
-    client::conn::http1::{self, SendRequest},
-};
+use hyper::body::Incoming;
 use tokio::{
     runtime::Handle,
     sync::Notify,
@@ -23,9 +21,10 @@ use tokio::{
 };
 
 use super::{
-    Body, Failed, HEAD_BYTES, HEADERS,
+    Body, Failed,
     clocks::Clocks,
     connect::{Connecting, Connector},
+    driven::Driven,
 };
 use crate::{
     egress::CheckedUrl,
@@ -56,7 +55,7 @@ struct Idle {
 }
 
 struct Unused {
-    sender: SendRequest<Body>,
+    connection: Driven,
     since: Instant,
 }
 
@@ -65,7 +64,7 @@ struct Unused {
 pub(super) struct Lease {
     pool: Plain,
     url: CheckedUrl,
-    sender: Option<SendRequest<Body>>,
+    connection: Option<Driven>,
 }
 
 impl Plain {
@@ -85,10 +84,8 @@ impl Plain {
         request.headers_mut().insert(HOST, url.host_header().clone());
         *request.uri_mut() = url.target().clone();
         loop {
-            let idle = self.take(url);
-            let is_used = idle.is_some();
-            let mut sender = if let Some(sender) = idle {
-                sender
+            let mut connection = if let Some(connection) = self.take(url) {
+                connection
             } else {
                 tokio::select! {
                     biased;
@@ -97,57 +94,48 @@ impl Plain {
                 }
             };
             clocks.turn_to(Clock::FirstByte, first_byte);
-            let answered = tokio::select! {
-                biased;
-                answered = sender.try_send_request(request) => answered,
-                error = clocks.run_out() => return Err(Failed::Ours(error)),
-            };
+            let answered = connection.send(request, clocks).await.map_err(Failed::Ours)?;
             let mut error = match answered {
                 Ok(answer) => {
-                    let (pool, url, sender) = (self.clone(), url.clone(), Some(sender));
-                    return Ok((answer, Lease { pool, url, sender }));
+                    let (pool, url, connection) = (self.clone(), url.clone(), Some(connection));
+                    return Ok((answer, Lease { pool, url, connection }));
                 }
                 Err(error) => error,
             };
             match error.take_message() {
                 // The peer had closed it, and nothing of the request was written.
-                Some(unsent) if is_used => request = unsent,
+                Some(unsent) if connection.is_old => request = unsent,
                 _ => return Err(Failed::Http(error.into_error().into())),
             }
             clocks.turn_to(Clock::Connect, connect);
         }
     }
 
-    /// Takes a connection that is open and not in use, the one used last.
-    fn take(&self, url: &CheckedUrl) -> Option<SendRequest<Body>> {
+    /// Takes a connection that is not in use, the one used last.
+    fn take(&self, url: &CheckedUrl) -> Option<Driven> {
         let mut idle = self.idle();
         let unused = idle.hosts.get_mut(url.authority())?;
-        let mut at = unused.len();
-        while at > 0 {
-            at -= 1;
-            let Unused { sender, since } = &unused[at];
-            if sender.is_closed() || since.elapsed() > self.0.limit {
-                unused.remove(at);
-            } else if sender.is_ready() {
-                return Some(unused.remove(at).sender);
-            }
-            // Otherwise it is still busy with the end of its last exchange.
+        let Unused { connection, since } = unused.pop()?;
+        if since.elapsed() > self.0.limit {
+            // The others were unused for even longer.
+            unused.clear();
+            return None;
         }
-        None
+        Some(connection)
     }
 
     /// Opens a connection, unless one is given back sooner.
-    async fn open(&self, url: &CheckedUrl) -> Result<SendRequest<Body>, Error> {
+    async fn open(&self, url: &CheckedUrl) -> Result<Driven, Error> {
         let _waiting = Waiting::new(self);
         let mut opening = None;
         loop {
             let returned = self.0.returned.notified();
-            if let Some(sender) = self.take(url) {
+            if let Some(connection) = self.take(url) {
                 if let Some(opening) = opening {
                     // Somebody else will use it. It ends by the clocks of the connector.
                     tokio::spawn(self.clone().keep(url.clone(), opening));
                 }
-                return Ok(sender);
+                return Ok(connection);
             }
             let opening =
                 opening.get_or_insert_with(|| Box::pin(self.clone().connect(url.clone())));
@@ -159,40 +147,26 @@ impl Plain {
         }
     }
 
-    async fn connect(self, url: CheckedUrl) -> Result<SendRequest<Body>, Error> {
+    async fn connect(self, url: CheckedUrl) -> Result<Driven, Error> {
         let origin: Uri = url.origin().parse().unwrap_or_default();
         let connecting: Connecting = self.0.connector.open(origin);
         let stream = connecting.await?;
-        let broken = |error: hyper::Error| Error::Http {
+        Driven::new(stream).await.map_err(|error| Error::Http {
             host: url.host_text().to_owned(),
             source: Arc::new(error),
-        };
-        let mut builder = http1::Builder::new();
-        builder.max_buf_size(HEAD_BYTES as usize).max_headers(HEADERS);
-        let (sender, connection) = builder.handshake(stream).await.map_err(broken)?;
-        // It ends when its sender is dropped or its peer goes away.
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection broke off");
-            }
-        });
-        Ok(sender)
+        })
     }
 
     /// Keeps a connection, once it is open, for whoever is next.
-    async fn keep(
-        self,
-        url: CheckedUrl,
-        opening: impl Future<Output = Result<SendRequest<Body>, Error>>,
-    ) {
-        if let Ok(sender) = opening.await {
-            self.give_back(&url, sender);
+    async fn keep(self, url: CheckedUrl, opening: impl Future<Output = Result<Driven, Error>>) {
+        if let Ok(connection) = opening.await {
+            self.give_back(&url, connection);
         }
     }
 
-    fn give_back(&self, url: &CheckedUrl, sender: SendRequest<Body>) {
-        // Nobody could use it, or look after it.
-        if sender.is_closed() || Handle::try_current().is_err() {
+    fn give_back(&self, url: &CheckedUrl, mut connection: Driven) {
+        // Nobody could look after it.
+        if Handle::try_current().is_err() {
             return;
         }
         let mut idle = self.idle();
@@ -203,7 +177,8 @@ impl Plain {
         if unused.len() >= self.0.per_host {
             return;
         }
-        unused.push(Unused { sender, since: Instant::now() });
+        connection.is_old = true;
+        unused.push(Unused { connection, since: Instant::now() });
         if !std::mem::replace(&mut idle.is_tended, true) {
             tokio::spawn(tend(Arc::downgrade(&self.0), self.0.limit));
         }
@@ -227,7 +202,7 @@ impl Shared {
     fn expire(&self) -> bool {
         let mut idle = self.idle();
         idle.hosts.retain(|_, unused| {
-            unused.retain(|one| !one.sender.is_closed() && one.since.elapsed() < self.limit);
+            unused.retain(|one| one.since.elapsed() < self.limit);
             !unused.is_empty()
         });
         idle.is_tended = !idle.hosts.is_empty();
@@ -262,10 +237,21 @@ impl Drop for Waiting<'_> {
     }
 }
 
+impl Lease {
+    /// Writes and reads as much as can be now. Nobody else does.
+    pub(super) fn drive(&mut self, cx: &mut Context<'_>) {
+        if let Some(connection) = &mut self.connection {
+            connection.drive(cx);
+        }
+    }
+}
+
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(sender) = self.sender.take() {
-            self.pool.give_back(&self.url, sender);
+        if let Some(mut connection) = self.connection.take()
+            && connection.is_idle()
+        {
+            self.pool.give_back(&self.url, connection);
         }
     }
 }

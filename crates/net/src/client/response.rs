@@ -119,6 +119,19 @@ impl ResponseBody {
     }
 }
 
+impl ResponseBody {
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        match &mut self.lease {
+            Some(lease) if polled.is_pending() => {
+                lease.drive(cx);
+                Pin::new(&mut self.body).poll_frame(cx)
+            }
+            _ => polled,
+        }
+    }
+}
+
 impl hyper::body::Body for ResponseBody {
     type Data = Bytes;
     type Error = Error;
@@ -131,7 +144,7 @@ impl hyper::body::Body for ResponseBody {
         if this.has_ended {
             return Poll::Ready(None);
         }
-        let polled = match Pin::new(&mut this.body).poll_frame(cx) {
+        let polled = match this.poll_body(cx) {
             Poll::Ready(Some(Ok(frame))) => match this.clocks.go_on() {
                 Ok(()) => return Poll::Ready(Some(Ok(frame))),
                 Err(error) => Some(Err(error)),

@@ -121,3 +121,26 @@ async fn a_connection_that_nobody_uses_is_closed_in_time() {
     assert!(matches!(served.await.unwrap(), Ok(0)), "it is closed, and the client is still there");
     drop(client);
 }
+
+/// Nobody reads from a connection that is not in use; the next request finds out that it is over.
+#[tokio::test]
+async fn a_connection_that_its_peer_has_closed_carries_no_request() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let client = Client::new(on_loopback());
+    for _ in 0..3 {
+        let listener = listener.try_clone().unwrap();
+        let served = tokio::task::spawn_blocking(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut read = Vec::new();
+            while !read.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                std::io::Read::read_exact(&mut stream, &mut byte).unwrap();
+                read.extend(byte);
+            }
+            std::io::Write::write_all(&mut stream, ok("hello").as_bytes()).unwrap();
+        });
+        assert_eq!(fetch(&client, &url, CALLER).await.unwrap(), "hello");
+        served.await.unwrap();
+    }
+}
