@@ -68,7 +68,7 @@ fn opened() -> Batch {
     let mut task =
         Task::new(id, context.clone(), TaskStatus::new(TaskState::Submitted, Timestamp::now()));
     task.history.push(message);
-    Batch::open(task, context).expect("a task may begin as submitted")
+    Batch::open(&task, context).expect("a task may begin as submitted")
 }
 
 fn create(batch: Batch) -> Create {

@@ -138,8 +138,9 @@ impl StreamableHttpClient for Guarded {
             _ if !expects => return Ok(StreamableHttpPostResponse::Accepted),
             _ => {}
         }
+        let headers = answer.headers();
         let text = |name: HeaderName| {
-            let value = answer.headers().get(name).and_then(|value| value.to_str().ok());
+            let value = headers.get(name).and_then(|value| value.to_str().ok());
             value.map(str::to_owned)
         };
         let (session, media_type) = (text(SESSION), text(CONTENT_TYPE));
