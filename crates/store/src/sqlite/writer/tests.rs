@@ -56,8 +56,11 @@ impl Bench {
         let waiting = tokio::spawn(async move {
             let mut started = Some(started);
             let wait = move |_: Writing<'_>| {
-                let _ = started.take().map(|started| started.send(()));
-                held.wait();
+                // Once, also if it runs again.
+                if let Some(started) = started.take() {
+                    let _ = started.send(());
+                    held.wait();
+                }
                 Ok(())
             };
             writer.write(wait).await
