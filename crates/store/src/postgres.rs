@@ -167,7 +167,7 @@ impl Store for PostgresStore {
 
     fn find(&self, scope: &Scope, id: &TaskId) -> Answer<'_, Option<Head>> {
         let question = Arc::new((ScopeNames::from(scope), id.clone()));
-        Box::pin(self.pool.read(move |connection| {
+        Box::pin(self.pool.ask(move |connection| {
             let question = Arc::clone(&question);
             async move { read::find(connection, &question.0, &question.1).await }.boxed()
         }))
@@ -175,33 +175,33 @@ impl Store for PostgresStore {
 
     fn load(&self, scope: &Scope, id: &TaskId, want: Want) -> Answer<'_, Option<Loaded>> {
         let question = Arc::new((ScopeNames::from(scope), id.clone()));
-        Box::pin(self.pool.read(move |connection| {
+        Box::pin(self.pool.ask(move |connection| {
             let question = Arc::clone(&question);
             async move { read::load(connection, &question.0, &question.1, want).await }.boxed()
         }))
     }
 
     fn tail(&self, task: TaskRef, after: Seq, limit: Limit) -> Answer<'_, Tail> {
-        Box::pin(self.pool.read(move |connection| {
+        Box::pin(self.pool.ask(move |connection| {
             async move { read::tail(connection, task, after, limit).await }.boxed()
         }))
     }
 
     fn marks(&self, tasks: Vec<TaskRef>) -> Answer<'_, Vec<Mark>> {
         let tasks = Arc::new(tasks);
-        Box::pin(self.pool.read(move |connection| {
+        Box::pin(self.pool.ask(move |connection| {
             let tasks = Arc::clone(&tasks);
             async move { read::marks(connection, &tasks).await }.boxed()
         }))
     }
 
     fn list(&self, scope: &Scope, filter: Filter, page: Page) -> Answer<'_, Listed> {
-        let question = Arc::new((ScopeNames::from(scope), filter, page));
-        Box::pin(self.pool.read(move |connection| {
-            let question = Arc::clone(&question);
-            async move { list::list(connection, &question.0, &question.1, &question.2).await }
-                .boxed()
-        }))
+        // Counting those since a moment, or looking through a conversation, may take long.
+        let is_short = filter.context.is_none() && filter.updated_from.is_none();
+        let list = list::of(ScopeNames::from(scope), filter, page);
+        Box::pin(async move {
+            if is_short { self.pool.ask(list).await } else { self.pool.read(list).await }
+        })
     }
 
     fn note(&self, task: TaskRef) -> Answer<'_, Option<Bytes>> {

@@ -32,6 +32,7 @@ mod fault;
 mod hub;
 mod keys;
 mod lease;
+mod ledger;
 mod list;
 mod migrations;
 mod place;
@@ -66,6 +67,7 @@ pub use directory::DATABASE;
 
 use clock::Clock;
 use directory::Directory;
+use read::Reading;
 use readers::Readers;
 use row::Stored;
 use writer::Writer;
@@ -281,7 +283,7 @@ impl Store for SqliteStore {
         let (scope, id) = (scope.clone(), id.clone());
         Box::pin(async move {
             let now = self.0.clock.now();
-            self.0.readers.read(|connection| {
+            self.0.readers.read_once(|connection| {
                 let stored = Stored::find(connection, &scope, &id, &now)?;
                 Ok(stored.map(|stored| stored.head))
             })
@@ -292,21 +294,17 @@ impl Store for SqliteStore {
         let (scope, id) = (scope.clone(), id.clone());
         Box::pin(async move {
             let now = self.0.clock.now();
-            let short = self.0.readers.read(|connection| {
-                let Some(stored) = Stored::find(connection, &scope, &id, &now)? else {
-                    return Ok(Some(None));
-                };
-                if stored.head.bytes > SHORT_READ as u64 {
-                    return Ok(None);
-                }
-                read::load(connection, stored.head, want).map(|loaded| Some(Some(loaded)))
+            let short = self.0.readers.read_once(|connection| {
+                read::find(connection, &scope, &id, want, &now, SHORT_READ as u64)
             })?;
-            if let Some(loaded) = short {
-                return Ok(loaded);
+            match short {
+                None => return Ok(None),
+                Some(Reading::Whole(loaded)) => return Ok(Some(loaded)),
+                Some(Reading::TooLong) => {}
             }
             let long = self.0.readers.read_long(move |connection| {
-                let stored = Stored::find(connection, &scope, &id, &now)?;
-                stored.map(|stored| read::load(connection, stored.head, want)).transpose()
+                let found = read::find(connection, &scope, &id, want, &now, u64::MAX)?;
+                Ok(found.and_then(Reading::whole))
             });
             long.await
         })
@@ -348,12 +346,22 @@ impl Store for SqliteStore {
 
     fn list(&self, scope: &Scope, filter: Filter, page: Page) -> Answer<'_, Listed> {
         let scope = scope.clone();
-        let now = self.0.clock.now();
-        Box::pin(
-            self.0
-                .readers
-                .read_long(move |connection| list::list(connection, &scope, &filter, &page, &now)),
-        )
+        Box::pin(async move {
+            let now = self.0.clock.now();
+            if list::is_short(&scope, &filter, &page) {
+                let short = self.0.readers.read(|connection| {
+                    list::list(connection, &scope, &filter, &page, &now, SHORT_READ as u64)
+                })?;
+                if let Some(listed) = short {
+                    return Ok(listed);
+                }
+            }
+            let long = self.0.readers.read_long(move |connection| {
+                list::list(connection, &scope, &filter, &page, &now, u64::MAX)
+            });
+            let without_end = || Error::Spoilt("a page has more text than there can be".to_owned());
+            long.await?.ok_or_else(without_end)
+        })
     }
 
     fn note(&self, task: TaskRef) -> Answer<'_, Option<Bytes>> {

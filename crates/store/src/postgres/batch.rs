@@ -4,6 +4,10 @@
 //! the jobs before it have done (`decide`), and writes all that is left (`plan`): two round
 //! trips, however many jobs there are. A job that is refused has no part in the second.
 //!
+//! A batch of new tasks that nothing can stand in the way of but an identifier that is taken is
+//! written without a look, in one round trip. If one is taken, the database refuses the batch,
+//! and it is run again with its eyes open.
+//!
 //! Invariant: locks are taken in one order by everybody: the writer's own row, conversations,
 //! tasks by their key, then what belongs to a locked task. Nobody can wait in a circle.
 
@@ -11,6 +15,8 @@ mod decide;
 mod lease;
 mod plan;
 mod survey;
+
+use std::collections::VecDeque;
 
 use nuncio_tasks::store::{Append, Appended, Create, Created, Error};
 use tokio::time::timeout;
@@ -22,7 +28,7 @@ use super::{
     safety,
 };
 
-use plan::Statements as PlanStatements;
+use plan::{Statements as PlanStatements, Terms};
 use survey::{Statements as SurveyStatements, Survey};
 
 /// A write.
@@ -30,6 +36,23 @@ use survey::{Statements as SurveyStatements, Survey};
 pub(super) enum Job {
     Create(Create),
     Append(Append),
+}
+
+impl Job {
+    /// Tells whether it is a new task that can be written without a look: no key, no
+    /// conversation of the caller's choice, no limit. Children are numbered in the order of
+    /// their opening, so they do not get a number that was fetched before.
+    fn is_plain(&self) -> bool {
+        match self {
+            Self::Append(_) => false,
+            Self::Create(create) => {
+                create.key.is_none()
+                    && create.parent.is_none()
+                    && !create.context_is_given
+                    && (create.batch.to().is_terminal() || create.most_unfinished == u32::MAX)
+            }
+        }
+    }
 }
 
 /// What came of a [`Job`].
@@ -66,6 +89,10 @@ pub(super) struct Receipt {
     batch: i64,
 }
 
+/// How many numbers for new tasks are kept, at least and at most.
+const LEAST_NUMBERS: usize = 4;
+const MOST_NUMBERS: usize = 128;
+
 /// Slots for counting, of which each writer has one to itself.
 const SLOTS: i32 = 1024;
 
@@ -79,6 +106,8 @@ pub(super) struct Writer {
     /// Its own rows among the counts.
     slot: i32,
     batch: i64,
+    /// Numbers for new tasks, fetched with the batch before.
+    numbers: VecDeque<i64>,
     /// Whether a transaction could not be ended.
     is_broken: bool,
 }
@@ -92,7 +121,8 @@ impl Writer {
             let plan = PlanStatements::prepare(&connection).await?;
             let slot = take_slot(&connection).await?;
             let key = register(&connection).await?;
-            Ok(Self { connection, survey, plan, key, slot, batch: 0, is_broken: false })
+            let numbers = VecDeque::new();
+            Ok(Self { connection, survey, plan, key, slot, batch: 0, numbers, is_broken: false })
         };
         timeout(CALL, connect).await.unwrap_or(Err(Failure::TooSlow))
     }
@@ -102,15 +132,21 @@ impl Writer {
         self.is_broken || self.connection.is_closed()
     }
 
-    /// Runs jobs as one transaction, if they may still be written when all is decided.
+    /// Runs jobs as one transaction, if they may still be written when all is decided. Those
+    /// that were refused before are looked at first.
     pub(super) async fn run(
         &mut self,
         jobs: &[&Job],
         places: &Places,
         may_write: &(dyn Fn() -> bool + Sync),
+        were_refused: bool,
     ) -> Ended {
         self.batch += 1;
-        let survey = match timeout(CALL, self.look(jobs, places)).await {
+        let receipt = Receipt { writer: self.key, batch: self.batch };
+        let is_blind = !were_refused
+            && self.numbers.len() >= jobs.len()
+            && jobs.iter().all(|job| job.is_plain());
+        let survey = match timeout(CALL, self.look(jobs, places, is_blind)).await {
             Ok(Ok(survey)) => survey,
             Ok(Err(failure)) => {
                 self.roll_back().await;
@@ -119,30 +155,51 @@ impl Writer {
             Err(_) => return Ended::Failed(Failure::TooSlow),
         };
         let (plan, outcomes) = decide::decide(jobs, survey);
-        if plan.is_empty() {
-            self.roll_back().await;
-            return Ended::Known(outcomes);
+        let is_empty = plan.is_empty();
+        if is_empty || !may_write() {
+            if !is_blind {
+                self.roll_back().await;
+            }
+            let cancelled = Ended::Failed(Failure::Cancelled);
+            return if is_empty { Ended::Known(outcomes) } else { cancelled };
         }
-        if !may_write() {
-            self.roll_back().await;
-            return Ended::Failed(Failure::Cancelled);
-        }
-        let written = timeout(CALL, plan.write(&self.connection, &self.plan, self.slot)).await;
-        let receipt = Receipt { writer: self.key, batch: self.batch };
+        let terms = Terms {
+            begin: is_blind.then_some(receipt),
+            slot: self.slot,
+            numbers: self.wanted_numbers(jobs.len()),
+        };
+        let written = timeout(CALL, plan.write(&self.connection, &self.plan, terms)).await;
         match written.unwrap_or(Err(Failure::TooSlow)) {
-            Ok(()) => Ended::Known(outcomes),
+            Ok(numbers) => {
+                self.numbers.extend(numbers);
+                Ended::Known(outcomes)
+            }
             Err(failure) if failure.is_lost() => Ended::Unknown(receipt, outcomes, failure),
             // A commit after an error has undone everything.
             Err(failure) => Ended::Failed(failure),
         }
     }
 
-    async fn look(&self, jobs: &[&Job], places: &Places) -> Result<Survey, Failure> {
+    /// How many numbers are fetched so that the next batch of so many tasks has some.
+    fn wanted_numbers(&self, jobs: usize) -> i64 {
+        let wanted = (2 * jobs).clamp(LEAST_NUMBERS, MOST_NUMBERS);
+        i64::try_from(wanted.saturating_sub(self.numbers.len())).unwrap_or_default()
+    }
+
+    async fn look(
+        &mut self,
+        jobs: &[&Job],
+        places: &Places,
+        is_blind: bool,
+    ) -> Result<Survey, Failure> {
         let wanted = jobs.iter().filter_map(|job| match job {
             Job::Create(create) => Some(&create.place),
             Job::Append(_) => None,
         });
         let places = places.resolve(&self.connection, wanted).await?;
+        if is_blind {
+            return Ok(Survey::blind(places, self.numbers.drain(..jobs.len()).collect()));
+        }
         let receipt = Receipt { writer: self.key, batch: self.batch };
         Survey::make(&self.connection, &self.survey, receipt, jobs, places).await
     }

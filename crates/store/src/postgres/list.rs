@@ -3,6 +3,9 @@
 //! A page costs the same however many tasks there are: it is read from the end of an index,
 //! one for each state, and the total is the sum of counts that every write keeps.
 
+use std::sync::Arc;
+
+use futures_util::{FutureExt as _, future::BoxFuture};
 use nuncio_tasks::store::{Error, Filter, Listed, Loaded, Page, order_from};
 use tokio_postgres::types::ToSql;
 
@@ -10,7 +13,10 @@ use super::{
     connection::Connection,
     error::Failure,
     read::{found, with_entries},
-    row::{self, ScopeNames, head_columns, head_tables, in_scope, state_number, want_of},
+    row::{
+        self, ScopeNames, head_columns, head_tables, in_scope, snapshot_columns, state_number,
+        want_of,
+    },
     text::quote,
 };
 
@@ -25,49 +31,69 @@ macro_rules! in_filter {
     };
 }
 
-macro_rules! page {
-    ($($inner:expr),+) => {
-        concat!(
-            "SELECT ", head_columns!(), ", s.seq, s.head, CASE WHEN $9 THEN s.history END, \
-             CASE WHEN $10 THEN s.artifacts END FROM (", $($inner),+,
-            " ORDER BY updated DESC, id DESC LIMIT $8) page JOIN ", head_tables!(),
-            " ON t.key = page.key LEFT JOIN snapshots s ON s.task = t.key \
-             ORDER BY page.updated DESC, page.id DESC"
-        )
+/// The columns of a page, of tasks that come with the names of their places.
+macro_rules! page_columns {
+    () => {
+        concat!(head_columns!(), ", ", snapshot_columns!("t.seq", "$9", "$10"))
     };
 }
 
+macro_rules! newest_first {
+    () => {
+        " ORDER BY t.updated DESC, t.id DESC LIMIT $8"
+    };
+}
+
+/// Of each state that there are tasks in, as the counts say, the newest; of these the newest.
 macro_rules! newest_of {
-    ($tables:expr, $of:expr) => {
+    ($tables:expr, $counted:expr, $of:expr, $scope:expr) => {
         concat!(
-            "SELECT newest.* FROM ",
+            "SELECT ",
+            page_columns!(),
+            " FROM ",
             $tables,
-            " CROSS JOIN unnest($4::smallint[]) state (number) \
-             CROSS JOIN LATERAL (SELECT t.key, t.updated, t.id FROM tasks t WHERE ",
+            " CROSS JOIN LATERAL (SELECT c.state AS number FROM counts c WHERE c.tenant = n.key \
+             AND c.place = ",
+            $counted,
+            " AND c.state = ANY($4::smallint[]) GROUP BY c.state HAVING sum(c.tasks) > 0) state \
+             CROSS JOIN LATERAL (SELECT t.* FROM tasks t WHERE ",
             $of,
             " AND t.state = state.number AND ",
             in_filter!(),
-            " ORDER BY t.updated DESC, t.id DESC LIMIT $8) newest WHERE $11::text IS NULL AND "
+            newest_first!(),
+            ") t ",
+            $scope,
+            " AND $11::text IS NULL",
+            newest_first!()
         )
     };
 }
 
-const OF_TENANT: &str = page!(
-    newest_of!("tenants n", "t.tenant = n.key"),
-    "n.name = $1 AND $2::text IS NULL AND $3::text IS NULL"
+const OF_TENANT: &str = newest_of!(
+    "tenants n",
+    "0",
+    "t.tenant = n.key",
+    "JOIN places p ON p.key = t.place \
+     WHERE n.name = $1 AND $2::text IS NULL AND $3::text IS NULL"
 );
 
-const OF_PLACES: &str = page!(
-    newest_of!("tenants n JOIN places p ON p.tenant = n.key", "t.place = p.key"),
-    in_scope!()
+const OF_PLACES: &str = newest_of!(
+    "tenants n JOIN places p ON p.tenant = n.key",
+    "p.key",
+    "t.place = p.key",
+    concat!("WHERE ", in_scope!())
 );
 
-const OF_CONTEXT: &str = page!(
-    "SELECT t.key, t.updated, t.id FROM tasks t JOIN places p ON p.key = t.place \
-     JOIN tenants n ON n.key = t.tenant WHERE t.context = $11 AND t.state = ANY($4::smallint[]) AND ",
+const OF_CONTEXT: &str = concat!(
+    "SELECT ",
+    page_columns!(),
+    " FROM ",
+    head_tables!(),
+    " WHERE t.context = $11 AND t.state = ANY($4::smallint[]) AND ",
     in_filter!(),
     " AND ",
-    in_scope!()
+    in_scope!(),
+    newest_first!()
 );
 
 const TOTAL_OF_TENANT: &str = "SELECT coalesce(sum(c.tasks), 0)::bigint FROM tenants n \
@@ -102,7 +128,20 @@ const COUNT_OF_CONTEXT: &str = concat!(
     in_scope!()
 );
 
-pub(super) async fn list(
+/// What reads a page, on any connection.
+pub(super) fn of(
+    scope: ScopeNames,
+    filter: Filter,
+    page: Page,
+) -> impl for<'c> Fn(&'c Connection) -> BoxFuture<'c, Result<Listed, Failure>> {
+    let question = Arc::new((scope, filter, page));
+    move |connection| {
+        let question = Arc::clone(&question);
+        async move { list(connection, &question.0, &question.1, &question.2).await }.boxed()
+    }
+}
+
+async fn list(
     connection: &Connection,
     scope: &ScopeNames,
     filter: &Filter,
@@ -132,9 +171,11 @@ pub(super) async fn list(
             tokio::try_join!(page_of_tasks, connection.query(of_total, &for_total))?;
         let total = total.first().map_or(0, |row| row::unsigned(row.get(0)));
         let is_more = rows.len() > page.size;
-        let tasks: Result<Vec<Loaded>, Error> =
-            rows.iter().take(page.size).map(|row| found(row, want_of(page))).collect();
-        let tasks = with_entries(connection, tasks?).await?;
+        let mut tasks: Vec<Loaded> = Vec::with_capacity(rows.len());
+        for row in rows.iter().take(page.size) {
+            tasks.push(found(row, want_of(page), tasks.last())?);
+        }
+        let tasks = with_entries(connection, tasks).await?;
         if let Some(tasks) = tasks.into_iter().collect::<Option<Vec<Loaded>>>() {
             return Ok(Listed { tasks, total, more: is_more });
         }

@@ -1,8 +1,8 @@
 //! The versions of the tables.
 //!
 //! Programs of several versions may run on one database while they are replaced one by one.
-//! A migration therefore only adds, and says which version a program must know to go on using
-//! the tables.
+//! A migration therefore says which version a program must know to go on using the tables, and
+//! only adds if that is an older one.
 
 use std::time::Duration;
 
@@ -21,15 +21,16 @@ struct Migration {
 }
 
 /// In order; the first leads to version 1.
-const MIGRATIONS: [Migration; 4] = [
+const MIGRATIONS: [Migration; 5] = [
     Migration { min_program: 1, sql: include_str!("../../migrations/postgres/0001_tasks.sql") },
     Migration { min_program: 1, sql: include_str!("../../migrations/postgres/0002_hub.sql") },
     Migration { min_program: 1, sql: include_str!("../../migrations/postgres/0003_notes.sql") },
     Migration { min_program: 1, sql: include_str!("../../migrations/postgres/0004_budgets.sql") },
+    Migration { min_program: 5, sql: include_str!("../../migrations/postgres/0005_pieces.sql") },
 ];
 
-/// How long to wait for others who migrate, and for the work itself.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long to wait for others who migrate, and for the work itself: tables may be large.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Brings the tables to the version of this program. Others may do the same at once.
 pub(super) async fn run(connection: &Connection, address: &Address) -> Result<(), Error> {

@@ -1,7 +1,10 @@
 //! A few connections for everything that is not a batch of writes.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -20,12 +23,19 @@ use super::{
 /// How long to leave a database alone that could not be reached: at first, and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(800));
 
-/// Connections that are opened when they are needed. Each has one user at a time, because a
-/// transaction is a matter of its connection.
+/// Connections that are opened when they are needed.
+///
+/// Half of them are shared: who asks a short question sends it behind those of others, without
+/// waiting for their answers, so that many questions are one packet. The other half have one
+/// user at a time, because a transaction is a matter of its connection, and because nobody who
+/// is short should wait behind somebody who is not.
 pub(super) struct Pool {
     address: Address,
     permits: Semaphore,
     idle: Mutex<Vec<Connection>>,
+    shared: Vec<Mutex<Option<Arc<Connection>>>>,
+    /// Whose turn among the shared ones it is.
+    turn: AtomicUsize,
     trouble: Mutex<Option<Trouble>>,
 }
 
@@ -43,12 +53,70 @@ struct Resting(String);
 
 impl Pool {
     pub(super) fn new(address: Address, size: usize) -> Self {
+        let shared = (size / 2).max(1);
         Self {
             address,
-            permits: Semaphore::new(size.max(1)),
+            permits: Semaphore::new(size.saturating_sub(shared).max(1)),
             idle: Mutex::default(),
+            shared: (0..shared).map(|_| Mutex::default()).collect(),
+            turn: AtomicUsize::new(0),
             trouble: Mutex::default(),
         }
+    }
+
+    /// Asks something short that needs no transaction, beside others. A connection that turns
+    /// out to be lost is replaced once.
+    pub(super) async fn ask<T, W>(&self, work: W) -> Result<T, store::Error>
+    where
+        W: for<'c> Fn(&'c Connection) -> BoxFuture<'c, Result<T, Failure>>,
+    {
+        let place = self.turn.fetch_add(1, Ordering::Relaxed) % self.shared.len();
+        let twice = async {
+            match self.ask_at(&self.shared[place], &work).await {
+                Err(failure) if failure.is_lost() => self.ask_at(&self.shared[place], &work).await,
+                answer => answer,
+            }
+        };
+        let answer = timeout(CALL, twice).await.unwrap_or(Err(Failure::TooSlow));
+        answer.map_err(store::Error::from)
+    }
+
+    async fn ask_at<T, W>(
+        &self,
+        place: &Mutex<Option<Arc<Connection>>>,
+        work: &W,
+    ) -> Result<T, Failure>
+    where
+        W: for<'c> Fn(&'c Connection) -> BoxFuture<'c, Result<T, Failure>>,
+    {
+        let connection = self.shared_at(place).await?;
+        let answer = work(&connection).await;
+        if answer.as_ref().is_err_and(Failure::is_lost) {
+            let mut place = lock(place);
+            if place.as_ref().is_some_and(|known| Arc::ptr_eq(known, &connection)) {
+                *place = None;
+            }
+        }
+        answer
+    }
+
+    async fn shared_at(
+        &self,
+        place: &Mutex<Option<Arc<Connection>>>,
+    ) -> Result<Arc<Connection>, Failure> {
+        let open = || lock(place).clone().filter(|connection| !connection.is_closed());
+        if let Some(connection) = open() {
+            return Ok(connection);
+        }
+        // A few at a time; the others find what these have opened. Closing a semaphore is the
+        // only error, and nobody does.
+        let _permit = self.permits.acquire().await.map_err(|_| Failure::TooSlow)?;
+        if let Some(connection) = open() {
+            return Ok(connection);
+        }
+        let connection = Arc::new(self.connection().await?);
+        *lock(place) = Some(Arc::clone(&connection));
+        Ok(connection)
     }
 
     /// Runs something that only reads. A connection that turns out to be lost, such as an idle

@@ -13,9 +13,10 @@ use tokio_postgres::Row;
 use super::{
     connection::Connection,
     error::Failure,
-    row::{self, HEAD_COLUMNS, ScopeNames, head_columns, head_tables, in_scope},
+    row::{self, HEAD_COLUMNS, ScopeNames, head_columns, head_tables, in_scope, snapshot_columns},
     text::quote,
 };
+use crate::piece;
 
 /// How often reading begins anew when logs are removed meanwhile.
 const MOST_TRIES: usize = 4;
@@ -34,25 +35,27 @@ const LOAD: &str = concat!(
     "SELECT ",
     head_columns!(),
     ", ",
-    "s.seq, s.head, CASE WHEN $5 THEN s.history END, \
-     CASE WHEN $6 THEN s.artifacts END FROM ",
+    snapshot_columns!("$7", "$5", "$6"),
+    " FROM ",
     head_tables!(),
-    " LEFT JOIN snapshots s ON s.task = t.key AND s.seq <= $7 WHERE ",
+    " WHERE ",
     in_scope!(),
     " AND t.id = $4"
 );
 
-const ENTRIES: &str = "SELECT e.task, e.seq, e.kind, e.event, e.message \
+/// Up to the piece that has the last entry in it.
+const ENTRIES: &str = "SELECT e.task, e.seq, e.body \
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) u (task, after, upto) \
-    JOIN events e ON e.task = u.task AND e.seq > u.after AND e.seq <= u.upto \
+    CROSS JOIN LATERAL (SELECT min(p.seq) AS seq FROM pieces p \
+        WHERE p.task = u.task AND p.seq >= u.upto) last \
+    JOIN pieces e ON e.task = u.task AND e.seq > u.after AND e.seq <= last.seq \
     ORDER BY e.task, e.seq";
 
-/// The sizes are known without reading the texts.
-const TAIL: &str = "SELECT seq, kind, event, message FROM ( \
-        SELECT seq, kind, event, message, sum(size) OVER (ORDER BY seq) - size AS before FROM ( \
-            SELECT seq, kind, event, message, \
-                octet_length(event) + coalesce(octet_length(message), 0) AS size \
-            FROM events WHERE task = $1 AND seq > $2 ORDER BY seq LIMIT $3) e) e \
+/// The sizes are known without reading the bodies.
+const TAIL: &str = "SELECT seq, body FROM ( \
+        SELECT seq, body, sum(size) OVER (ORDER BY seq) - size AS before FROM ( \
+            SELECT seq, body, octet_length(body) AS size \
+            FROM pieces WHERE task = $1 AND seq > $2 ORDER BY seq LIMIT $3) e) e \
     WHERE before < $4 ORDER BY seq";
 
 const MARKS: &str = "SELECT key, seq, state FROM tasks WHERE key = ANY($1::bigint[])";
@@ -91,7 +94,7 @@ pub(super) async fn load(
             )
             .await?;
         let Some(row) = rows.first() else { return Ok(None) };
-        let mut loaded = with_entries(connection, vec![found(row, want)?]).await?;
+        let mut loaded = with_entries(connection, vec![found(row, want, None)?]).await?;
         if let Some(Some(loaded)) = loaded.pop() {
             return Ok(Some(loaded));
         }
@@ -99,9 +102,9 @@ pub(super) async fn load(
     Err(Error::Spoilt("a log has a gap".to_owned()).into())
 }
 
-/// Reads a head and a snapshot, of which the latter may be missing.
-pub(super) fn found(row: &Row, want: Want) -> Result<Loaded, Error> {
-    let head = row::head(row, 0)?;
+/// Reads a head and a snapshot, of which the latter may be missing, beside another task.
+pub(super) fn found(row: &Row, want: Want, other: Option<&Loaded>) -> Result<Loaded, Error> {
+    let head = row::head_beside(row, 0, other.map(|other| &other.head))?;
     Ok(Loaded { head, snapshot: row::snapshot(row, HEAD_COLUMNS), entries: Vec::new(), want })
 }
 
@@ -126,12 +129,13 @@ pub(super) async fn with_entries(
     if !wanted[0].is_empty() {
         let [tasks, after, upto] = &wanted;
         for row in connection.query(ENTRIES, &[tasks, after, upto]).await? {
-            entries.entry(row.get(0)).or_default().push(row::entry(&row, 1)?);
+            entries.entry(row.get(0)).or_default().extend(row::entries(&row, 1)?);
         }
     }
     let complete = found.into_iter().map(|mut loaded| {
         let (after, upto) = span(&loaded);
         loaded.entries = entries.remove(&loaded.head.reference.0).unwrap_or_default();
+        loaded.entries.retain(|entry| after < entry.seq && entry.seq <= upto);
         let is_whole = loaded.entries.len() as u64 == upto.0.saturating_sub(after.0);
         if !is_whole && loaded.snapshot.is_none() && loaded.want.at.is_some() {
             // The log does not reach back so far.
@@ -156,20 +160,31 @@ pub(super) async fn tail(
     after: Seq,
     limit: Limit,
 ) -> Result<Tail, Failure> {
-    let (after, most) = (row::signed(after.0), row::count(limit.entries.max(1)));
-    let bytes = row::count(limit.bytes.max(1));
+    let (behind, most) = (row::signed(after.0), row::count(limit.entries.max(1)));
+    // A piece has more in it than its texts, and perhaps some that are not behind the place.
+    let size = row::count(limit.bytes.saturating_mul(2).saturating_add(piece::MOST_BYTES));
     let tail = connection.prepare(TAIL).await?;
     let marks = connection.prepare(MARKS).await?;
     let client = connection.client();
     // The entries first, so that the mark is never behind them.
     let (rows, mark) = join(
-        client.query(&tail, &[&task.0, &after, &most, &bytes]),
+        client.query(&tail, &[&task.0, &behind, &most, &size]),
         client.query(&marks, &[&vec![task.0]]),
     )
     .await;
-    let entries: Result<Vec<Entry>, Error> = rows?.iter().map(|row| row::entry(row, 0)).collect();
     let mark = mark?.first().map(read_mark).transpose()?;
-    Ok(Tail { entries: entries?, mark })
+    let mut tail = Tail { entries: Vec::new(), mark };
+    let mut bytes = 0;
+    for row in rows? {
+        for entry in row::entries(&row, 0)?.into_iter().filter(|entry| entry.seq > after) {
+            bytes += entry.record.bytes();
+            tail.entries.push(entry);
+            if tail.entries.len() >= limit.entries || bytes >= limit.bytes {
+                return Ok(tail);
+            }
+        }
+    }
+    Ok(tail)
 }
 
 pub(super) async fn marks(

@@ -5,18 +5,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use nuncio_protocol::{
     ids::{ContextId, InvalidId, TaskId},
-    json::Shared,
     state::TaskState,
     time::Timestamp,
 };
 use nuncio_tasks::{
-    log::{Entry, Kind, Record, Seq, Snapshot},
+    log::{Entry, Seq, Snapshot},
     scope::{InvalidName, Name, Place, Scope},
     store::{Epoch, Error, Head, Page, TaskRef, Want, order},
 };
 use tokio_postgres::Row;
 
 use super::text::{quote, unquote};
+use crate::piece;
 
 /// The columns of a head, which [`head`] reads, of `t` tasks, `p` places and `n` tenants.
 macro_rules! head_columns {
@@ -41,7 +41,29 @@ macro_rules! in_scope {
     };
 }
 
-pub(super) use {head_columns, head_tables, in_scope};
+/// The columns of a snapshot, which [`snapshot`] reads, of `t` tasks: nothing of one that is
+/// newer than `$at`, nor the parts that are not wanted.
+macro_rules! snapshot_columns {
+    ($at:literal, $history:literal, $artifacts:literal) => {
+        concat!(
+            "CASE WHEN t.snapshot <= ",
+            $at,
+            " THEN t.snapshot END, CASE WHEN t.snapshot <= ",
+            $at,
+            " THEN t.head END, CASE WHEN ",
+            $history,
+            " AND t.snapshot <= ",
+            $at,
+            " THEN t.history END, CASE WHEN ",
+            $artifacts,
+            " AND t.snapshot <= ",
+            $at,
+            " THEN t.artifacts END"
+        )
+    };
+}
+
+pub(super) use {head_columns, head_tables, in_scope, snapshot_columns};
 
 /// How many columns [`head_columns`] has.
 pub(super) const HEAD_COLUMNS: usize = 13;
@@ -66,15 +88,29 @@ impl From<&Scope> for ScopeNames {
 
 /// Reads a head from the columns of [`head_columns`], of which `from` is the first.
 pub(super) fn head(row: &Row, from: usize) -> Result<Head, Error> {
+    head_beside(row, from, None)
+}
+
+/// Reads a head as [`head`] does, beside another that may be of the same place: then they share
+/// its names.
+pub(super) fn head_beside(row: &Row, from: usize, other: Option<&Head>) -> Result<Head, Error> {
     let text = |column: usize| unquote(row.get(from + column));
+    let name = |column: usize, other: Option<&Name>| {
+        let text = text(column);
+        match other.filter(|other| other.as_str() == text) {
+            Some(other) => Ok(other.clone()),
+            None => Name::parse(&text).map_err(spoilt_name),
+        }
+    };
+    let other = other.map(|other| &other.place);
     Ok(Head {
         reference: TaskRef(row.get(from)),
         id: TaskId::parse(&text(1)).map_err(spoilt_id)?,
         context: ContextId::parse(&text(2)).map_err(spoilt_id)?,
         place: Place {
-            tenant: Name::parse(&text(3)).map_err(spoilt_name)?,
-            agent: Name::parse(&text(4)).map_err(spoilt_name)?,
-            caller: Name::parse(&text(5)).map_err(spoilt_name)?,
+            tenant: name(3, other.map(|place| &place.tenant))?,
+            agent: name(4, other.map(|place| &place.agent))?,
+            caller: name(5, other.map(|place| &place.caller))?,
         },
         state: state(row.get(from + 6))?,
         updated: moment(row.get(from + 7), row.get(from + 8))?,
@@ -88,8 +124,8 @@ pub(super) fn head(row: &Row, from: usize) -> Result<Head, Error> {
 /// Reads a snapshot from its place and three texts, of which `from` is the first column.
 pub(super) fn snapshot(row: &Row, from: usize) -> Option<Snapshot> {
     let text = |column: usize| {
-        let text: Option<&str> = row.get(from + column);
-        Bytes::copy_from_slice(text.unwrap_or_default().as_bytes())
+        let text: Option<&[u8]> = row.get(from + column);
+        Bytes::copy_from_slice(text.unwrap_or_default())
     };
     let place: Option<i64> = row.get(from);
     place.map(|place| Snapshot {
@@ -100,22 +136,10 @@ pub(super) fn snapshot(row: &Row, from: usize) -> Option<Snapshot> {
     })
 }
 
-/// Reads an entry from its place, kind, event and message, of which `from` is the first
-/// column.
-pub(super) fn entry(row: &Row, from: usize) -> Result<Entry, Error> {
-    let bytes = |text: &str| Bytes::copy_from_slice(text.as_bytes());
-    let number: i16 = row.get(from + 1);
-    let kind = Kind::from_number(number.into())
-        .ok_or_else(|| Error::Spoilt(format!("there is no kind of entry {number}")))?;
-    let message: Option<&str> = row.get(from + 3);
-    Ok(Entry {
-        seq: seq(row.get(from)),
-        record: Record {
-            kind,
-            event: Shared::from_json(bytes(row.get(from + 2))),
-            message: message.map(|message| Shared::from_json(bytes(message))),
-        },
-    })
+/// Reads entries from the place of the last of them and their body, of which `from` is the
+/// first column.
+pub(super) fn entries(row: &Row, from: usize) -> Result<Vec<Entry>, Error> {
+    piece::entries(seq(row.get(from)), Bytes::copy_from_slice(row.get(from + 1)))
 }
 
 pub(super) fn state(number: i16) -> Result<TaskState, Error> {

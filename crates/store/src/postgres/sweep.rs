@@ -19,8 +19,9 @@ const SLOT: i32 = -1;
 
 const PATIENCE: &str = "SET LOCAL statement_timeout = '30s'";
 
-const OVER_AGE: &str = "SELECT due.key FROM tenants n CROSS JOIN LATERAL ( \
-        SELECT t.key FROM tasks t WHERE t.tenant = n.key AND t.state = $1 \
+const OVER_AGE: &str = "SELECT due.key FROM tenants n CROSS JOIN (VALUES (false), (true)) cut (yes) \
+    CROSS JOIN LATERAL ( \
+        SELECT t.key FROM tasks t WHERE t.tenant = n.key AND t.state = $1 AND t.is_cut = cut.yes \
             AND t.ended_at <= (SELECT clock_timestamp()) - $2::bigint * interval '1 microsecond' \
         ORDER BY t.ended_at LIMIT $3) due LIMIT $3";
 
@@ -29,17 +30,19 @@ const OVER_COUNT: &str = "SELECT due.key FROM ( \
         SELECT tenant, sum(tasks)::bigint - $2::bigint AS surplus FROM counts \
         WHERE place = 0 AND state = $1 GROUP BY tenant HAVING sum(tasks) > $2::bigint) n \
     CROSS JOIN LATERAL ( \
-        SELECT t.key FROM tasks t WHERE t.tenant = n.tenant AND t.state = $1 \
-            AND t.ended_at IS NOT NULL ORDER BY t.ended_at, t.key LIMIT least(n.surplus, $3)) due \
+        SELECT ended.key FROM (VALUES (false), (true)) cut (yes) CROSS JOIN LATERAL ( \
+            SELECT t.key, t.ended_at FROM tasks t WHERE t.tenant = n.tenant AND t.state = $1 \
+                AND t.is_cut = cut.yes AND t.ended_at IS NOT NULL \
+            ORDER BY t.ended_at, t.key LIMIT least(n.surplus, $3)) ended \
+        ORDER BY ended.ended_at, ended.key LIMIT least(n.surplus, $3)) due \
     LIMIT $3";
 
 /// Whoever writes to a task now is the next sweep's business.
 const LOCK: &str = "SELECT key FROM tasks WHERE key = ANY($1::bigint[]) \
     ORDER BY key FOR UPDATE SKIP LOCKED";
 
-const BELONGINGS: [&str; 6] = [
-    "DELETE FROM events WHERE task = ANY($1::bigint[])",
-    "DELETE FROM snapshots WHERE task = ANY($1::bigint[])",
+const BELONGINGS: [&str; 5] = [
+    "DELETE FROM pieces WHERE task = ANY($1::bigint[])",
     "DELETE FROM webhooks WHERE task = ANY($1::bigint[])",
     "DELETE FROM dead_letters WHERE task = ANY($1::bigint[])",
     "DELETE FROM notes WHERE task = ANY($1::bigint[])",
@@ -56,14 +59,17 @@ const DELETE: &str = "WITH gone AS (DELETE FROM tasks WHERE key = ANY($1::bigint
 
 /// A log goes if nothing is lost with it: there is a snapshot of the end, and no webhook or
 /// dead letter waits for one of its events.
-const CUT: &str = "WITH due AS (SELECT t.key FROM tasks t JOIN snapshots s ON s.task = t.key \
-        WHERE t.ended_at IS NOT NULL AND NOT t.is_cut AND s.seq = t.seq \
-            AND t.ended_at <= (SELECT clock_timestamp()) - $1::bigint * interval '1 microsecond' \
-            AND NOT EXISTS (SELECT FROM webhooks w WHERE w.task = t.key AND w.due_at IS NOT NULL) \
-            AND NOT EXISTS (SELECT FROM dead_letters l WHERE l.task = t.key \
-                AND l.due_at IS NOT NULL) \
-        ORDER BY t.ended_at LIMIT $2 FOR UPDATE OF t SKIP LOCKED), \
-    gone AS (DELETE FROM events e USING due WHERE e.task = due.key) \
+const CUT: &str = "WITH due AS (SELECT uncut.key FROM tenants n \
+        CROSS JOIN unnest($3::smallint[]) state (number) CROSS JOIN LATERAL ( \
+            SELECT t.key FROM tasks t WHERE t.tenant = n.key AND t.state = state.number \
+                AND NOT t.is_cut AND t.snapshot = t.seq AND t.ended_at <= \
+                    (SELECT clock_timestamp()) - $1::bigint * interval '1 microsecond' \
+                AND NOT EXISTS (SELECT FROM webhooks w WHERE w.task = t.key \
+                    AND w.due_at IS NOT NULL) \
+                AND NOT EXISTS (SELECT FROM dead_letters l WHERE l.task = t.key \
+                    AND l.due_at IS NOT NULL) \
+            ORDER BY t.ended_at LIMIT $2 FOR UPDATE OF t SKIP LOCKED) uncut LIMIT $2), \
+    gone AS (DELETE FROM pieces e USING due WHERE e.task = due.key) \
     UPDATE tasks t SET is_cut = true FROM due WHERE t.key = due.key";
 
 const KEYS: &str = "DELETE FROM keys k USING (SELECT place, digest FROM keys \
@@ -83,8 +89,13 @@ pub(super) async fn sweep(
 ) -> Result<Swept, Failure> {
     let mut swept = Swept { tasks: tasks(connection, retention, most).await?, ..Swept::default() };
     let rows = row::count(most);
+    if let Some(age) = retention.logs {
+        let ends = TaskState::ALL.iter().filter(|state| state.is_terminal());
+        let ends: Vec<i16> = ends.map(|state| state_number(*state)).collect();
+        let removed = connection.execute(CUT, &[&micros(age), &rows, &ends]).await?;
+        swept.logs = usize::try_from(removed).unwrap_or(usize::MAX);
+    }
     for (age, statement, count) in [
-        (retention.logs, CUT, &mut swept.logs),
         (retention.keys, KEYS, &mut swept.keys),
         (retention.dead_letters, LETTERS, &mut swept.dead_letters),
     ] {

@@ -5,9 +5,6 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
-use nuncio_tasks::store::Error;
-
 /// Stands before the two characters that need it, itself and NUL.
 const ESCAPE: char = '\u{1}';
 
@@ -41,14 +38,6 @@ pub(super) fn unquote(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(plain)
-}
-
-/// Returns a JSON text as the database takes it. Our own writer never makes another.
-pub(super) fn json(bytes: &Bytes) -> Result<&str, Error> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) if !text.as_bytes().contains(&0) => Ok(text),
-        _ => Err(Error::Spoilt("a JSON text has bytes that no JSON text has".to_owned())),
-    }
 }
 
 #[cfg(test)]

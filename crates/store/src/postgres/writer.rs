@@ -213,7 +213,7 @@ impl Desk {
             let is_fresh = self.writer.as_ref().is_none_or(Writer::is_closed);
             let writer = self.writer().await?;
             let places = Arc::clone(&writer.1);
-            match writer.0.run(&jobs, &places, &may_write).await {
+            match writer.0.run(&jobs, &places, &may_write, collisions > 0).await {
                 Ended::Known(outcomes) => return Ok(outcomes),
                 Ended::Failed(failure) if failure.is_lost() => {
                     self.writer = None;

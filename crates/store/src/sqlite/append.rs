@@ -8,14 +8,14 @@ use super::{
     extras,
     fault::Fault,
     keys,
-    place::{self, PlaceKey},
+    place::PlaceKey,
     row::{Holding, Stored, integer, nanos_beyond},
     webhook,
     writer::Writing,
 };
 
 pub(super) fn append(writing: Writing<'_>, append: &Append) -> Result<Appended, Fault> {
-    let Writing { connection, now } = writing;
+    let Writing { connection, now, .. } = writing;
     append.check_note()?;
     let mut stored =
         Stored::by_key(connection, append.task, &now)?.ok_or(Fault::Refused(Error::Gone))?;
@@ -98,8 +98,8 @@ fn write_progress(writing: Writing<'_>, stored: &mut Stored, append: &Append) ->
         ))?;
     if head.state != earlier {
         let key = PlaceKey { tenant: stored.tenant, place: stored.place };
-        place::tally(connection, key, earlier, -1)?;
-        place::tally(connection, key, head.state, 1)?;
+        writing.ledger.tally(key, earlier, -1);
+        writing.ledger.tally(key, head.state, 1);
     }
     Ok(())
 }

@@ -16,24 +16,25 @@ use super::{
     webhook,
     writer::Writing,
 };
+use crate::piece::{self, Piece};
 
 pub(super) fn create(writing: Writing<'_>, create: &Create) -> Result<Created, Fault> {
-    let Writing { connection, now } = writing;
+    let Writing { connection, now, ledger } = writing;
     create.check_note()?;
-    let place = place::intern(connection, &create.place)?;
+    let place = place::intern(writing, &create.place)?;
     if let Some(key) = &create.key
         && let Some(used) = keys::find(connection, place.place, key)?
     {
         let stored = Stored::by_key(connection, used.task, &now)?;
         return Ok(Created::Repeated(stored.map(|stored| stored.head)));
     }
-    check(connection, place, create)?;
+    check(writing, place, create)?;
     let head = insert(writing, place, create)?;
     write_entries(connection, head.reference, Seq::START, &create.batch)?;
     if let Some(snapshot) = create.snapshot.as_ref().filter(|snapshot| snapshot.seq == head.seq) {
         write_snapshot(connection, head.reference, snapshot)?;
     }
-    place::tally(connection, place, head.state, 1)?;
+    ledger.tally(place, head.state, 1);
     if let Some(key) = &create.key {
         keys::insert(writing, place.place, key, &head, Seq(1))?;
     }
@@ -47,7 +48,8 @@ pub(super) fn create(writing: Writing<'_>, create: &Create) -> Result<Created, F
     Ok(Created::New(head))
 }
 
-fn check(connection: &Connection, place: PlaceKey, create: &Create) -> Result<(), Fault> {
+fn check(writing: Writing<'_>, place: PlaceKey, create: &Create) -> Result<(), Fault> {
+    let connection = writing.connection;
     let id = create.batch.task();
     let exists = connection
         .prepare_cached("SELECT 1 FROM tasks WHERE id = ?1 AND tenant = ?2")?
@@ -63,7 +65,7 @@ fn check(connection: &Connection, place: PlaceKey, create: &Create) -> Result<()
     }
     let limit = create.most_unfinished;
     if !create.batch.to().is_terminal()
-        && place::unfinished(connection, place.tenant, caller)? >= i64::from(limit)
+        && place::unfinished(writing, place.tenant, caller)? >= i64::from(limit)
     {
         return Err(Error::TooMany { what: "unfinished tasks", limit }.into());
     }
@@ -88,7 +90,7 @@ fn is_foreign(
 }
 
 fn insert(writing: Writing<'_>, place: PlaceKey, create: &Create) -> Result<Head, Fault> {
-    let Writing { connection, now } = writing;
+    let Writing { connection, now, .. } = writing;
     let batch = &create.batch;
     let state = batch.to();
     let updated = batch.updated().map_or_else(|| moment(0, 0), Ok)?;
@@ -147,20 +149,10 @@ pub(super) fn write_entries(
     after: Seq,
     batch: &Batch,
 ) -> Result<(), Fault> {
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO events (task, seq, kind, event, message) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
-    let mut seq = after;
-    for record in batch.records() {
-        seq = seq.next();
-        let message = record.message.as_ref().map(|message| text(message.json())).transpose()?;
-        statement.execute((
-            task.0,
-            integer(seq.0),
-            record.kind as i64,
-            text(record.event.json())?,
-            message,
-        ))?;
+    let mut statement =
+        connection.prepare_cached("INSERT INTO pieces (task, seq, body) VALUES (?1, ?2, ?3)")?;
+    for Piece { last, body } in piece::pieces(after, batch.records())? {
+        statement.execute((task.0, integer(last.0), body))?;
     }
     Ok(())
 }

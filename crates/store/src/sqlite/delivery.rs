@@ -23,7 +23,7 @@ pub(super) fn claim(
     lease: &Lease,
     most: usize,
 ) -> Result<Vec<Delivery>, Fault> {
-    let Writing { connection, now } = writing;
+    let Writing { connection, now, .. } = writing;
     let mut deliveries = Vec::new();
     let letters = Due {
         sql: "SELECT l.webhook, l.key, l.seq, l.attempts FROM dead_letters l \
@@ -78,7 +78,7 @@ fn take(
     webhook: i64,
     again: Option<Again>,
 ) -> Result<Option<Delivery>, Fault> {
-    let Writing { connection, now } = writing;
+    let Writing { connection, now, .. } = writing;
     let taken = connection
         .prepare_cached(
             "UPDATE webhooks SET epoch = epoch + 1, lease_run = ?2, lease_until = ?3 \
@@ -147,7 +147,7 @@ fn settle_event(
     delivery: &Delivery,
     progress: &Progress,
 ) -> Result<(), Fault> {
-    let Writing { connection, now } = writing;
+    let Writing { connection, now, .. } = writing;
     let next_due = (delivery.seq < webhook.end).then_some(now.wall);
     let (sent, attempts, due_at) = match progress {
         Progress::Sent | Progress::Dead { .. } => (delivery.seq, 0, next_due),
@@ -190,7 +190,7 @@ fn settle_letter(
     letter: DeadLetterId,
     progress: &Progress,
 ) -> Result<bool, Fault> {
-    let Writing { connection, now } = writing;
+    let Writing { connection, now, .. } = writing;
     let key = (letter.0, webhook.key);
     let is_there = match progress {
         Progress::Sent => connection

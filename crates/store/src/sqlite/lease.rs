@@ -22,7 +22,7 @@ pub(super) fn claim(writing: Writing<'_>, claim: &Claim) -> Result<Vec<Claimed>,
 
 /// Finds tasks that need an owner, those first that have needed one for longest.
 fn needing_an_owner(writing: Writing<'_>, claim: &Claim) -> Result<Vec<(Stored, Reason)>, Fault> {
-    let Writing { connection, now } = writing;
+    let Writing { connection, now, .. } = writing;
     let agents: HashSet<&Name> = claim.agents.iter().collect();
     let is_ours = |stored: &Stored, needed_for: i64| {
         agents.contains(&stored.head.place.agent) || needed_for >= micros(claim.orphaned_after)
@@ -83,7 +83,7 @@ fn take(
     mut stored: Stored,
     reason: Reason,
 ) -> Result<Claimed, Fault> {
-    let Writing { connection, now } = writing;
+    let Writing { connection, now, .. } = writing;
     let until = now.lease_end(lease.lasts);
     let head = &mut stored.head;
     head.epoch.0 += 1;

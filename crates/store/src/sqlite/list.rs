@@ -7,12 +7,12 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, HashSet},
+    collections::{BinaryHeap, HashMap, HashSet},
 };
 
 use nuncio_protocol::state::TaskState;
 use nuncio_tasks::{
-    scope::Scope,
+    scope::{Name, Place, Scope},
     store::{Filter, Listed, Page, Position, TaskRef, Want, order_from},
 };
 use rusqlite::{Connection, Row};
@@ -21,17 +21,31 @@ use super::{
     clock::Moment,
     fault::Fault,
     place::{self, WHOLE_TENANT},
-    read,
-    row::{self, Stored},
+    read::{self, Reading},
+    row::{self, parse},
 };
 
+/// Tells whether a page takes no longer than to read what is on it.
+pub(super) fn is_short(scope: &Scope, filter: &Filter, page: &Page) -> bool {
+    let is_few_streams = scope.agent.is_some() == scope.caller.is_some();
+    is_few_streams
+        && filter.context.is_none()
+        && filter.updated_from.is_none()
+        && page.size <= MOST_AT_ONCE
+}
+
+/// So many tasks are read on the caller's thread.
+const MOST_AT_ONCE: usize = 100;
+
+/// Reads a page; nothing if the tasks on it have more text than so many bytes.
 pub(super) fn list(
     connection: &Connection,
     scope: &Scope,
     filter: &Filter,
     page: &Page,
     now: &Moment,
-) -> Result<Listed, Fault> {
+    most_bytes: u64,
+) -> Result<Option<Listed>, Fault> {
     let mut found = Found { first: Newest::of(page), total: 0 };
     if let Some(tenant) = place::tenant(connection, scope.tenant.as_str())? {
         let places = place::within(connection, tenant, scope)?;
@@ -45,13 +59,45 @@ pub(super) fn list(
     let more = keys.len() > page.size;
     keys.truncate(page.size);
     let want = Want { at: None, history: page.history, artifacts: page.artifacts };
+    let mut places = HashMap::new();
     let mut tasks = Vec::with_capacity(keys.len());
-    for key in keys {
-        if let Some(stored) = Stored::by_key(connection, key, now)? {
-            tasks.push(read::load(connection, stored.head, want)?);
+    let mut left = most_bytes;
+    for (task, place) in keys {
+        let place = named(connection, place, scope, &mut places)?;
+        match read::load(connection, task, place, want, now, left)? {
+            Some(Reading::Whole(loaded)) => {
+                left -= loaded.head.bytes.min(left);
+                tasks.push(loaded);
+            }
+            Some(Reading::TooLong) => return Ok(None),
+            None => {}
         }
     }
-    Ok(Listed { tasks, total: found.total, more })
+    Ok(Some(Listed { tasks, total: found.total, more }))
+}
+
+/// Finds the names of a place of a tenant, once.
+fn named(
+    connection: &Connection,
+    key: i64,
+    scope: &Scope,
+    known: &mut HashMap<i64, Place>,
+) -> Result<Place, Fault> {
+    if let Some(place) = known.get(&key) {
+        return Ok(place.clone());
+    }
+    let mut statement =
+        connection.prepare_cached("SELECT agent, caller FROM places WHERE key = ?1")?;
+    let mut rows = statement.query((key,))?;
+    let missing = || Fault::spoilt(format!("there is no place {key}"));
+    let row = rows.next()?.ok_or_else(missing)?;
+    let place = Place {
+        tenant: scope.tenant.clone(),
+        agent: parse(row, 0, Name::parse)?,
+        caller: parse(row, 1, Name::parse)?,
+    };
+    known.insert(key, place.clone());
+    Ok(place)
 }
 
 struct Search<'a> {
@@ -236,8 +282,8 @@ fn id<'a>(row: &'a Row<'_>) -> Result<&'a str, Fault> {
 /// more.
 struct Newest {
     wanted: usize,
-    /// The oldest on top.
-    heap: BinaryHeap<Reverse<(i64, Box<str>, i64)>>,
+    /// With time, identifier, handle and place; the oldest on top.
+    heap: BinaryHeap<Reverse<(i64, Box<str>, i64, i64)>>,
 }
 
 impl Newest {
@@ -259,12 +305,13 @@ impl Newest {
             }
             self.heap.pop();
         }
-        self.heap.push(Reverse((updated, id.into(), row.get(2)?)));
+        self.heap.push(Reverse((updated, id.into(), row.get(2)?, row.get(3)?)));
         Ok(true)
     }
 
-    /// Returns the newest first.
-    fn into_sorted(self) -> Vec<TaskRef> {
-        self.heap.into_sorted_vec().into_iter().map(|Reverse((_, _, key))| TaskRef(key)).collect()
+    /// Returns the newest first, each with its place.
+    fn into_sorted(self) -> Vec<(TaskRef, i64)> {
+        let sorted = self.heap.into_sorted_vec().into_iter();
+        sorted.map(|Reverse((_, _, key, place))| (TaskRef(key), place)).collect()
     }
 }

@@ -4,13 +4,14 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::OpenError;
 
-/// The steps, oldest first. A step that was released is never changed; the next one only adds,
-/// so that nothing is lost on the way.
+/// The steps, oldest first. A step that was released is never changed; the next one carries over
+/// what is there, so that nothing is lost on the way.
 const STEPS: &[(&str, &str)] = &[
     ("tasks", include_str!("../../migrations/sqlite/0001_tasks.sql")),
     ("hub", include_str!("../../migrations/sqlite/0002_hub.sql")),
     ("notes", include_str!("../../migrations/sqlite/0003_notes.sql")),
     ("budgets", include_str!("../../migrations/sqlite/0004_budgets.sql")),
+    ("pieces", include_str!("../../migrations/sqlite/0005_pieces.sql")),
 ];
 
 /// Takes the steps that are missing, all or none.
@@ -59,7 +60,10 @@ fn version(connection: &Connection) -> Result<usize, OpenError> {
 
 #[cfg(test)]
 mod tests {
+    use nuncio_tasks::log::{Entry, Kind};
+
     use super::*;
+    use crate::sqlite::row;
 
     fn migrated() -> Connection {
         let mut connection = Connection::open_in_memory().expect("memory can be opened");
@@ -92,6 +96,43 @@ mod tests {
             assert_eq!(version(&connection).unwrap(), STEPS.len());
             assert_eq!(schema(&connection), schema(&migrated()));
         }
+    }
+
+    /// Entries that were rows of their own are read as before.
+    #[test]
+    fn entries_of_an_older_database_are_read_as_before() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        take(&mut connection, &STEPS[..4]).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO tenants (name) VALUES ('acme'); \
+                 INSERT INTO places (tenant, caller, agent) VALUES (1, 'ann', 'echo'); \
+                 INSERT INTO tasks (id, context, tenant, place, state, updated, updated_nanos, \
+                    seq, bytes, epoch, lease, lease_run, lease_until) \
+                 VALUES ('old', 'talk', 1, 1, 2, 0, 0, 3, 30, 1, 0, 1, 0); \
+                 INSERT INTO events (task, seq, kind, event, message) \
+                 VALUES (1, 1, 1, '{\"a\":1}', NULL), (1, 2, 3, '{\"é\":2}', '{\"m\":\"ü\"}'), \
+                    (1, 3, 2, '{}', '')",
+            )
+            .unwrap();
+        migrate(&mut connection).unwrap();
+        let mut statement =
+            connection.prepare("SELECT seq, body FROM pieces WHERE task = 1 ORDER BY seq").unwrap();
+        let mut rows = statement.query(()).unwrap();
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            for Entry { seq, record } in row::entries(row).unwrap() {
+                let message = record.message.map(|message| message.json().to_vec());
+                found.push((seq.0, record.kind, record.event.json().to_vec(), message));
+            }
+        }
+        let text = |text: &str| text.as_bytes().to_vec();
+        let expected = [
+            (1, Kind::Opened, text("{\"a\":1}"), None),
+            (2, Kind::Input, text("{\"é\":2}"), Some(text("{\"m\":\"ü\"}"))),
+            (3, Kind::Output, text("{}"), Some(text(""))),
+        ];
+        assert_eq!(found, expected);
     }
 
     fn schema(connection: &Connection) -> Vec<String> {

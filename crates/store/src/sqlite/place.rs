@@ -4,20 +4,24 @@ use nuncio_protocol::state::TaskState;
 use nuncio_tasks::scope::{Place, Scope};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::fault::Fault;
+use super::{fault::Fault, writer::Writing};
 
 /// Under this number the tally of a whole tenant is kept.
 pub(super) const WHOLE_TENANT: i64 = 0;
 
 /// The numbers of a place.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlaceKey {
     pub(super) tenant: i64,
     pub(super) place: i64,
 }
 
 /// Finds the numbers of a place, and gives it some if it is new.
-pub(super) fn intern(connection: &Connection, place: &Place) -> Result<PlaceKey, Fault> {
+pub(super) fn intern(writing: Writing<'_>, place: &Place) -> Result<PlaceKey, Fault> {
+    let Writing { connection, ledger, .. } = writing;
+    if let Some(key) = ledger.place(place) {
+        return Ok(key);
+    }
     let tenant = match tenant(connection, place.tenant.as_str())? {
         Some(key) => key,
         None => connection
@@ -27,13 +31,15 @@ pub(super) fn intern(connection: &Connection, place: &Place) -> Result<PlaceKey,
     let names = (tenant, place.caller.as_str(), place.agent.as_str());
     let found =
         connection.prepare_cached(FIND_PLACE)?.query_row(names, |row| row.get(0)).optional()?;
-    let place = match found {
+    let number = match found {
         Some(key) => key,
         None => connection
             .prepare_cached("INSERT INTO places (tenant, caller, agent) VALUES (?1, ?2, ?3)")?
             .insert(names)?,
     };
-    Ok(PlaceKey { tenant, place })
+    let key = PlaceKey { tenant, place: number };
+    ledger.remember(place, key);
+    Ok(key)
 }
 
 /// Finds the number of a place, if anything was ever done there.
@@ -83,37 +89,26 @@ pub(super) fn within(
     }
 }
 
-/// Counts a task in or out.
-pub(super) fn tally(
-    connection: &Connection,
-    key: PlaceKey,
-    state: TaskState,
-    change: i64,
-) -> Result<(), Fault> {
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO tallies (tenant, place, state, tasks) VALUES (?1, ?2, ?3, ?4) \
-         ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
-    )?;
-    for place in [key.place, WHOLE_TENANT] {
-        statement.execute((key.tenant, place, state.number(), change))?;
-    }
-    Ok(())
-}
-
 /// Counts the unfinished tasks of a caller, whichever agent works on them.
-pub(super) fn unfinished(connection: &Connection, tenant: i64, caller: &str) -> Result<i64, Fault> {
-    // A cross join keeps its order: SQLite would rather go through all tallies of the tenant.
-    let mut statement = connection.prepare_cached(
-        "SELECT t.state, t.tasks FROM places p \
-         CROSS JOIN tallies t ON t.tenant = p.tenant AND t.place = p.key \
-         WHERE p.tenant = ?1 AND p.caller = ?2",
+pub(super) fn unfinished(writing: Writing<'_>, tenant: i64, caller: &str) -> Result<i64, Fault> {
+    // A left join keeps its order: SQLite would rather go through all tallies of the tenant.
+    let mut statement = writing.connection.prepare_cached(
+        "SELECT p.key, t.state, t.tasks FROM places p \
+         LEFT JOIN tallies t ON t.tenant = p.tenant AND t.place = p.key \
+         WHERE p.tenant = ?1 AND p.caller = ?2 ORDER BY p.key",
     )?;
     let mut rows = statement.query((tenant, caller))?;
     let mut count = 0;
+    let mut last = None;
     while let Some(row) = rows.next()? {
-        let state = TaskState::from_number(row.get(0)?);
+        let place: i64 = row.get(0)?;
+        if last.replace(place) != Some(place) {
+            count += writing.ledger.unfinished(PlaceKey { tenant, place });
+        }
+        let state: Option<i32> = row.get(1)?;
+        let state = state.and_then(TaskState::from_number);
         if state.is_some_and(|state| !state.is_terminal()) {
-            count += row.get::<_, i64>(1)?;
+            count += row.get::<_, i64>(2)?;
         }
     }
     Ok(count)

@@ -1,31 +1,129 @@
 //! Reading single tasks.
 
+use nuncio_protocol::ids::TaskId;
 use nuncio_tasks::{
     log::{Entry, Seq, Snapshot},
+    scope::{Place, Scope},
     store::{Head, Limit, Loaded, Mark, Tail, TaskRef, Want},
 };
 use rusqlite::Connection;
 
 use super::{
+    clock::Moment,
     fault::Fault,
-    row::{self, integer, natural, text},
+    row::{self, Stored, TASK_COLUMNS, integer, natural, task_columns},
 };
 
-/// Reads what there is of a task behind its head.
-pub(super) fn load(connection: &Connection, head: Head, want: Want) -> Result<Loaded, Fault> {
-    let at = want.at.map_or(head.seq, |at| at.min(head.seq));
-    let snapshot = snapshot(connection, head.reference, at, want)?;
-    let after = snapshot.as_ref().map_or(Seq::START, |snapshot| snapshot.seq);
-    let mut entries = Vec::new();
-    if after < at {
-        let mut statement = connection.prepare_cached(
-            "SELECT seq, kind, event, message FROM events \
-             WHERE task = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq",
-        )?;
-        let mut rows = statement.query((head.reference.0, integer(after.0), integer(at.0)))?;
-        while let Some(row) = rows.next()? {
-            entries.push(row::entry(row)?);
+/// A task as far as it could be read.
+pub(super) enum Reading {
+    Whole(Loaded),
+    /// It has more text than was allowed.
+    TooLong,
+}
+
+impl Reading {
+    /// Returns the task, if it was read.
+    pub(super) fn whole(self) -> Option<Loaded> {
+        match self {
+            Self::Whole(loaded) => Some(loaded),
+            Self::TooLong => None,
         }
+    }
+}
+
+/// The columns of a snapshot, without the texts that are not wanted (?1, ?2) and without any of
+/// a task that has more text than allowed (?3). What is left out is not touched.
+macro_rules! snapshot_columns {
+    () => {
+        "s.seq, CASE WHEN t.bytes <= ?3 THEN s.task END, \
+         CASE WHEN ?1 AND t.bytes <= ?3 THEN s.history END, \
+         CASE WHEN ?2 AND t.bytes <= ?3 THEN s.artifacts END"
+    };
+}
+
+/// Finds a task within a scope, and reads it if it has no more text than so many bytes.
+pub(super) fn find(
+    connection: &Connection,
+    scope: &Scope,
+    id: &TaskId,
+    want: Want,
+    now: &Moment,
+    most_bytes: u64,
+) -> Result<Option<Reading>, Fault> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT ",
+        task_columns!("n.name, p.agent, p.caller"),
+        ", ",
+        snapshot_columns!(),
+        " FROM tasks t JOIN places p ON p.key = t.place JOIN tenants n ON n.key = t.tenant \
+         LEFT JOIN snapshots s ON s.key = t.key WHERE t.id = ?4 AND n.name = ?5"
+    ))?;
+    let mut rows = statement.query((
+        want.history,
+        want.artifacts,
+        integer(most_bytes),
+        id.as_str(),
+        scope.tenant.as_str(),
+    ))?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let head = Stored::read(row, now)?.head;
+    if !scope.sees(&head.place) {
+        return Ok(None);
+    }
+    if head.bytes > most_bytes {
+        return Ok(Some(Reading::TooLong));
+    }
+    // The row stays open while the entries are read, so all is of one state.
+    let snapshot = row::snapshot(row, TASK_COLUMNS)?;
+    with_entries(connection, head, snapshot, want).map(|loaded| Some(Reading::Whole(loaded)))
+}
+
+/// Reads a task by its handle, whose place is known, if it has no more text than so many bytes.
+pub(super) fn load(
+    connection: &Connection,
+    task: TaskRef,
+    place: Place,
+    want: Want,
+    now: &Moment,
+    most_bytes: u64,
+) -> Result<Option<Reading>, Fault> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT ",
+        task_columns!("NULL, NULL, NULL"),
+        ", ",
+        snapshot_columns!(),
+        " FROM tasks t LEFT JOIN snapshots s ON s.key = t.key WHERE t.key = ?4"
+    ))?;
+    let mut rows = statement.query((want.history, want.artifacts, integer(most_bytes), task.0))?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let head = Stored::read_at(row, now, place)?.head;
+    if head.bytes > most_bytes {
+        return Ok(Some(Reading::TooLong));
+    }
+    let snapshot = row::snapshot(row, TASK_COLUMNS)?;
+    with_entries(connection, head, snapshot, want).map(|loaded| Some(Reading::Whole(loaded)))
+}
+
+/// Adds the entries that are wanted behind a snapshot, or without one if it is too new.
+fn with_entries(
+    connection: &Connection,
+    head: Head,
+    snapshot: Option<Snapshot>,
+    want: Want,
+) -> Result<Loaded, Fault> {
+    let at = want.at.map_or(head.seq, |at| at.min(head.seq));
+    let snapshot = snapshot.filter(|snapshot| snapshot.seq <= at);
+    let after = snapshot.as_ref().map_or(Seq::START, |snapshot| snapshot.seq);
+    let mut entries: Vec<Entry> = Vec::new();
+    if after < at {
+        let mut statement = connection.prepare_cached(ENTRIES)?;
+        let mut rows = statement.query((head.reference.0, integer(after.0)))?;
+        while entries.last().is_none_or(|entry| entry.seq < at)
+            && let Some(row) = rows.next()?
+        {
+            entries.extend(row::entries(row)?);
+        }
+        entries.retain(|entry| after < entry.seq && entry.seq <= at);
     }
     let reaches_back =
         entries.first().map_or(after == at, |entry: &Entry| entry.seq == after.next());
@@ -35,27 +133,8 @@ pub(super) fn load(connection: &Connection, head: Head, want: Want) -> Result<Lo
     Ok(Loaded { head, snapshot, entries, want })
 }
 
-/// Reads the snapshot, if it is not newer than a place. Columns that are not wanted are not
-/// touched.
-fn snapshot(
-    connection: &Connection,
-    task: TaskRef,
-    at: Seq,
-    want: Want,
-) -> Result<Option<Snapshot>, Fault> {
-    let mut statement = connection.prepare_cached(
-        "SELECT seq, task, CASE WHEN ?3 THEN history END, CASE WHEN ?4 THEN artifacts END \
-         FROM snapshots WHERE key = ?1 AND seq <= ?2",
-    )?;
-    let mut rows = statement.query((task.0, integer(at.0), want.history, want.artifacts))?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some(Snapshot {
-        seq: Seq(natural(row, 0)?),
-        task: text(row, 1)?,
-        history: text(row, 2)?,
-        artifacts: text(row, 3)?,
-    }))
-}
+/// Pieces that have entries behind a place.
+const ENTRIES: &str = "SELECT seq, body FROM pieces WHERE task = ?1 AND seq > ?2 ORDER BY seq";
 
 /// Reads how far a task has come, and the size of its log.
 pub(super) fn mark(connection: &Connection, task: TaskRef) -> Result<Option<(Mark, u64)>, Fault> {
@@ -82,22 +161,21 @@ pub(super) fn tail(
     after: Seq,
     limit: Limit,
 ) -> Result<Tail, Fault> {
-    let mut entries: Vec<Entry> = Vec::new();
-    if after < mark.seq {
-        let mut statement = connection.prepare_cached(
-            "SELECT seq, kind, event, message FROM events \
-             WHERE task = ?1 AND seq > ?2 ORDER BY seq",
-        )?;
-        let mut rows = statement.query((mark.task.0, integer(after.0)))?;
-        let mut bytes = 0;
-        while let Some(row) = rows.next()? {
-            let entry = row::entry(row)?;
+    let mut tail = Tail { entries: Vec::new(), mark: Some(mark) };
+    if after >= mark.seq {
+        return Ok(tail);
+    }
+    let mut statement = connection.prepare_cached(ENTRIES)?;
+    let mut rows = statement.query((mark.task.0, integer(after.0)))?;
+    let mut bytes = 0;
+    while let Some(row) = rows.next()? {
+        for entry in row::entries(row)?.into_iter().filter(|entry| entry.seq > after) {
             bytes += entry.record.bytes();
-            entries.push(entry);
-            if entries.len() >= limit.entries || bytes >= limit.bytes {
-                break;
+            tail.entries.push(entry);
+            if tail.entries.len() >= limit.entries || bytes >= limit.bytes {
+                return Ok(tail);
             }
         }
     }
-    Ok(Tail { entries, mark: Some(mark) })
+    Ok(tail)
 }

@@ -45,8 +45,17 @@ impl Readers {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, Error> {
+        self.read_once(|connection| in_one_state(connection, read))
+    }
+
+    /// Reads at once, on this thread, what sees one state by itself: because it is one
+    /// statement, or all others run before the first has ended.
+    pub(super) fn read_once<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
         let connection = self.take()?;
-        let answer = in_one_state(&connection, read);
+        let answer = read(&connection);
         // A connection that is still inside a transaction would hold back checkpoints.
         if connection.is_autocommit() {
             self.give_back(connection);

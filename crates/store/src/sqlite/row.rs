@@ -4,32 +4,46 @@
 use bytes::Bytes;
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
-    json,
     state::TaskState,
     time::Timestamp,
 };
 use nuncio_tasks::{
-    log::{Entry, Kind, Record, Seq},
+    log::{Entry, Seq, Snapshot},
     scope::{Name, Place, Scope},
     store::{Epoch, Head, TaskRef},
 };
 use rusqlite::{Connection, Row, types::ValueRef};
 
 use super::{clock::Moment, fault::Fault};
+use crate::piece;
 
 /// Selects tasks for [`Stored::read`].
 macro_rules! select_tasks {
     ($rest:literal) => {
         concat!(
-            "SELECT t.key, t.id, t.context, n.name, p.agent, p.caller, t.state, t.updated, \
-             t.updated_nanos, t.seq, t.bytes, t.epoch, t.lease, t.lease_run, t.lease_until, \
-             t.tenant, t.place, t.abandoned, t.webhooks, t.wake_at \
-             FROM tasks t JOIN places p ON p.key = t.place JOIN tenants n ON n.key = t.tenant ",
+            "SELECT ",
+            $crate::sqlite::row::task_columns!("n.name, p.agent, p.caller"),
+            " FROM tasks t JOIN places p ON p.key = t.place JOIN tenants n ON n.key = t.tenant ",
             $rest
         )
     };
 }
-pub(super) use select_tasks;
+
+/// The columns of a task, with those of the names of its place.
+macro_rules! task_columns {
+    ($names:literal) => {
+        concat!(
+            "t.key, t.id, t.context, ",
+            $names,
+            ", t.state, t.updated, t.updated_nanos, t.seq, t.bytes, t.epoch, t.lease, \
+             t.lease_run, t.lease_until, t.tenant, t.place, t.abandoned, t.webhooks, t.wake_at"
+        )
+    };
+}
+pub(super) use {select_tasks, task_columns};
+
+/// How many columns [`task_columns`] has.
+pub(super) const TASK_COLUMNS: usize = 20;
 
 /// Who has a task. Numbers are those in the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +96,16 @@ impl Stored {
     }
 
     pub(super) fn read(row: &Row<'_>, now: &Moment) -> Result<Self, Fault> {
+        let place = Place {
+            tenant: parse(row, 3, Name::parse)?,
+            agent: parse(row, 4, Name::parse)?,
+            caller: parse(row, 5, Name::parse)?,
+        };
+        Self::read_at(row, now, place)
+    }
+
+    /// Reads a task whose place is known.
+    pub(super) fn read_at(row: &Row<'_>, now: &Moment, place: Place) -> Result<Self, Fault> {
         let holding = match row.get(12)? {
             0 => Holding::Free,
             1 => Holding::Held,
@@ -93,11 +117,7 @@ impl Stored {
             reference: TaskRef(row.get(0)?),
             id: parse(row, 1, TaskId::parse)?,
             context: parse(row, 2, ContextId::parse)?,
-            place: Place {
-                tenant: parse(row, 3, Name::parse)?,
-                agent: parse(row, 4, Name::parse)?,
-                caller: parse(row, 5, Name::parse)?,
-            },
+            place,
             state: state(row.get(6)?)?,
             updated: moment(row.get(7)?, row.get(8)?)?,
             seq: Seq(natural(row, 9)?),
@@ -117,17 +137,24 @@ impl Stored {
     }
 }
 
-/// Reads an entry from `seq, kind, event, message` at the start of a row.
-pub(super) fn entry(row: &Row<'_>) -> Result<Entry, Fault> {
-    let kind: i64 = row.get(1)?;
-    let kind = Kind::from_number(kind)
-        .ok_or_else(|| Fault::spoilt(format!("{kind} is no kind of entry")))?;
-    let message = match row.get_ref(3)? {
-        ValueRef::Null => None,
-        _ => Some(json::Shared::from_json(text(row, 3)?)),
-    };
-    let event = json::Shared::from_json(text(row, 2)?);
-    Ok(Entry { seq: Seq(natural(row, 0)?), record: Record { kind, event, message } })
+/// Reads a snapshot from `seq, task, history, artifacts`, of which `from` is the first column.
+pub(super) fn snapshot(row: &Row<'_>, from: usize) -> Result<Option<Snapshot>, Fault> {
+    if row.get_ref(from)? == ValueRef::Null {
+        return Ok(None);
+    }
+    Ok(Some(Snapshot {
+        seq: Seq(natural(row, from)?),
+        task: text(row, from + 1)?,
+        history: text(row, from + 2)?,
+        artifacts: text(row, from + 3)?,
+    }))
+}
+
+/// Reads entries from `seq, body` at the start of a row.
+pub(super) fn entries(row: &Row<'_>) -> Result<Vec<Entry>, Fault> {
+    let body = row.get_ref(1)?.as_blob().map_err(|error| Fault::spoilt(error.to_string()))?;
+    let last = Seq(natural(row, 0)?);
+    Ok(piece::entries(last, Bytes::copy_from_slice(body))?)
 }
 
 /// Copies a text; nothing if there is none.

@@ -7,8 +7,8 @@ use rusqlite::Connection;
 use super::{
     create::write_snapshot,
     fault::Fault,
-    place::{self, PlaceKey, WHOLE_TENANT},
-    read,
+    place::{PlaceKey, WHOLE_TENANT},
+    read::{self, Reading},
     row::Stored,
     writer::Writing,
 };
@@ -19,6 +19,8 @@ pub(super) fn sweep(
     most: usize,
 ) -> Result<Swept, Fault> {
     let now = writing.now;
+    // It reads the tallies.
+    writing.ledger.write(writing.connection)?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let mut swept = Swept::default();
     let mut left = most;
@@ -107,8 +109,13 @@ fn first_ended(
     let leaving = writing
         .connection
         .prepare_cached(
-            "SELECT key, place FROM tasks WHERE tenant = ?1 AND state = ?2 \
-             AND ended_at IS NOT NULL AND ended_at <= ?3 ORDER BY ended_at, key LIMIT ?4",
+            "SELECT key, place FROM ( \
+             SELECT * FROM (SELECT key, place, ended_at FROM tasks WHERE tenant = ?1 \
+                AND state = ?2 AND is_cut = 0 AND ended_at IS NOT NULL AND ended_at <= ?3 \
+                ORDER BY ended_at, key LIMIT ?4) UNION ALL \
+             SELECT * FROM (SELECT key, place, ended_at FROM tasks WHERE tenant = ?1 \
+                AND state = ?2 AND is_cut = 1 AND ended_at IS NOT NULL AND ended_at <= ?3 \
+                ORDER BY ended_at, key LIMIT ?4)) ORDER BY ended_at, key LIMIT ?4",
         )?
         .query_map((tenant, state.number(), until, most), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
@@ -124,7 +131,7 @@ fn remove_all(
     let mut statement = writing.connection.prepare_cached("DELETE FROM tasks WHERE key = ?1")?;
     for (task, place) in tasks {
         statement.execute((task,))?;
-        place::tally(writing.connection, PlaceKey { tenant, place: *place }, state, -1)?;
+        writing.ledger.tally(PlaceKey { tenant, place: *place }, state, -1);
     }
     Ok(())
 }
@@ -146,24 +153,20 @@ fn remove_keys(connection: &Connection, until: i64, most: i64) -> Result<usize, 
 
 /// Removes logs of tasks that have a snapshot of their end, and makes it where it is missing.
 fn cut_logs(writing: Writing<'_>, until: i64, most: i64) -> Result<usize, Fault> {
-    let tasks: Vec<TaskRef> = writing
-        .connection
-        .prepare_cached(
-            "SELECT key FROM tasks t WHERE ended_at IS NOT NULL AND is_cut = 0 \
-             AND ended_at <= ?1 AND (webhooks = 0 OR NOT EXISTS ( \
-             SELECT 1 FROM webhooks w WHERE w.task = t.key AND (w.due_at IS NOT NULL OR EXISTS ( \
-             SELECT 1 FROM dead_letters l WHERE l.webhook = w.key AND l.due_at IS NOT NULL)))) \
-             ORDER BY ended_at LIMIT ?2",
-        )?
-        .query_map((until, most), |row| row.get(0).map(TaskRef))?
-        .collect::<Result<_, _>>()?;
+    let mut tasks = Vec::new();
+    for state in TaskState::ALL.iter().filter(|state| state.is_terminal()) {
+        for (tenant, _) in tenants_with(writing.connection, *state)? {
+            let left = most - i64::try_from(tasks.len()).unwrap_or(i64::MAX);
+            tasks.extend(uncut(writing, tenant, *state, until, left)?);
+        }
+    }
     let mut cut = 0;
     for task in tasks {
         let is_kept = has_snapshot(writing, task)?;
         if is_kept {
             writing
                 .connection
-                .prepare_cached("DELETE FROM events WHERE task = ?1")?
+                .prepare_cached("DELETE FROM pieces WHERE task = ?1")?
                 .execute((task.0,))?;
             cut += 1;
         }
@@ -175,10 +178,32 @@ fn cut_logs(writing: Writing<'_>, until: i64, most: i64) -> Result<usize, Fault>
     Ok(cut)
 }
 
+/// Finds those whose log is superfluous, and that ended first.
+fn uncut(
+    writing: Writing<'_>,
+    tenant: i64,
+    state: TaskState,
+    until: i64,
+    most: i64,
+) -> Result<Vec<TaskRef>, Fault> {
+    let tasks = writing
+        .connection
+        .prepare_cached(
+            "SELECT key FROM tasks t WHERE tenant = ?1 AND state = ?2 AND is_cut = 0 \
+             AND ended_at IS NOT NULL AND ended_at <= ?3 AND (webhooks = 0 OR NOT EXISTS ( \
+             SELECT 1 FROM webhooks w WHERE w.task = t.key AND (w.due_at IS NOT NULL OR EXISTS ( \
+             SELECT 1 FROM dead_letters l WHERE l.webhook = w.key AND l.due_at IS NOT NULL)))) \
+             ORDER BY ended_at LIMIT ?4",
+        )?
+        .query_map((tenant, state.number(), until, most), |row| row.get(0).map(TaskRef))?
+        .collect::<Result<_, _>>()?;
+    Ok(tasks)
+}
+
 /// Tells whether there is a snapshot of a task's end, once made if it can be. A log that makes
 /// no sense stays for somebody to look at.
 fn has_snapshot(writing: Writing<'_>, task: TaskRef) -> Result<bool, Fault> {
-    let Writing { connection, now } = writing;
+    let Writing { connection, now, .. } = writing;
     let is_there = connection
         .prepare_cached(
             "SELECT 1 FROM tasks t JOIN snapshots s ON s.key = t.key AND s.seq = t.seq \
@@ -189,7 +214,13 @@ fn has_snapshot(writing: Writing<'_>, task: TaskRef) -> Result<bool, Fault> {
         return Ok(true);
     }
     let Some(stored) = Stored::by_key(connection, task, &now)? else { return Ok(false) };
-    match read::load(connection, stored.head, Want::ALL)?.fold() {
+    let place = stored.head.place;
+    let Some(Reading::Whole(loaded)) =
+        read::load(connection, task, place, Want::ALL, &now, u64::MAX)?
+    else {
+        return Ok(false);
+    };
+    match loaded.fold() {
         Ok(folded) => {
             write_snapshot(connection, task, &folded.snapshot())?;
             Ok(true)

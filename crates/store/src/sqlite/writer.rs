@@ -4,6 +4,10 @@
 //! the disk. What comes in meanwhile is the next transaction: the more there is to write, the
 //! more shares an fsync, and nobody ever waits for company.
 //!
+//! Hardly any operation fails once it has begun to write. So operations share the transaction as
+//! they are, and if one must be undone, all of it is, and those that share it run again, each so
+//! that it can be undone alone: to be ready for that costs a copy of every page that it touches.
+//!
 //! Invariant: an operation is answered with success only behind the commit of its transaction.
 
 use std::{
@@ -29,6 +33,7 @@ use super::{
     OnFatal,
     clock::{Clock, Moment},
     fault::{Fault, Reach, Shared},
+    ledger::Ledger,
 };
 
 /// At most so many operations share a transaction.
@@ -55,6 +60,7 @@ pub(super) struct Writing<'a> {
     pub(super) connection: &'a Connection,
     /// When the operation was asked for.
     pub(super) now: Moment,
+    pub(super) ledger: &'a Ledger,
 }
 
 /// Hands operations to the thread.
@@ -87,7 +93,14 @@ impl Writer {
             }))
             .map_err(std::io::Error::other)?;
         let (queue, orders) = mpsc::channel();
-        let thread = Thread { connection, orders, pages, carried: Cell::new(0), on_fatal };
+        let thread = Thread {
+            connection,
+            ledger: Ledger::default(),
+            orders,
+            pages,
+            carried: Cell::new(0),
+            on_fatal,
+        };
         let thread = std::thread::Builder::new()
             .name("nuncio-sqlite".to_owned())
             .spawn(move || thread.run())?;
@@ -101,15 +114,16 @@ impl Writer {
 
     /// Runs an operation in a transaction, and returns when it is on the disk.
     ///
-    /// Once it is in the queue it runs, also if nobody waits for the answer any more.
+    /// Once it is in the queue it runs, also if nobody waits for the answer any more. It may run
+    /// twice; then nothing is left of the first time.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        run: impl FnOnce(Writing<'_>) -> Result<T, Fault> + Send + 'static,
+        run: impl FnMut(Writing<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Error> {
         let permit = Arc::clone(&self.room).acquire_owned().await.map_err(|_| closed())?;
         let (reply, answer) = oneshot::channel();
         let operation =
-            Pending { now: self.clock.now(), run: Some(run), result: None, reply, _permit: permit };
+            Pending { now: self.clock.now(), run, result: None, reply, _permit: permit };
         self.queue.send(Order::Run(Box::new(operation))).map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
     }
@@ -131,12 +145,14 @@ impl Writer {
 trait Operation: Send {
     /// Runs it. What it wrote is to be kept, or undone if it failed alone; an error is one
     /// that reaches further.
-    fn run(&mut self, connection: &Connection) -> Result<Verdict, rusqlite::Error>;
+    fn run(&mut self, connection: &Connection, ledger: &Ledger)
+    -> Result<Verdict, rusqlite::Error>;
 
     /// Answers, with what happened to the transaction.
     fn answer(self: Box<Self>, outcome: Result<(), &Shared>);
 }
 
+#[derive(PartialEq, Eq)]
 enum Verdict {
     Keep,
     Undo,
@@ -144,7 +160,7 @@ enum Verdict {
 
 struct Pending<T, F> {
     now: Moment,
-    run: Option<F>,
+    run: F,
     result: Option<Result<T, Error>>,
     reply: oneshot::Sender<Result<T, Error>>,
     _permit: OwnedSemaphorePermit,
@@ -153,11 +169,14 @@ struct Pending<T, F> {
 impl<T, F> Operation for Pending<T, F>
 where
     T: Send,
-    F: FnOnce(Writing<'_>) -> Result<T, Fault> + Send,
+    F: FnMut(Writing<'_>) -> Result<T, Fault> + Send,
 {
-    fn run(&mut self, connection: &Connection) -> Result<Verdict, rusqlite::Error> {
-        let Some(run) = self.run.take() else { return Ok(Verdict::Keep) };
-        let result = match run(Writing { connection, now: self.now }) {
+    fn run(
+        &mut self,
+        connection: &Connection,
+        ledger: &Ledger,
+    ) -> Result<Verdict, rusqlite::Error> {
+        let result = match (self.run)(Writing { connection, now: self.now, ledger }) {
             Err(Fault::Sqlite(error)) if Reach::of(&error) > Reach::Operation => {
                 return Err(error);
             }
@@ -183,6 +202,7 @@ where
 
 struct Thread {
     connection: Connection,
+    ledger: Ledger,
     orders: mpsc::Receiver<Order>,
     /// Pages in the log, as of the last commit.
     pages: Arc<AtomicI32>,
@@ -229,6 +249,7 @@ impl Thread {
             let failure = Shared::new(error);
             // The transaction may be over already; then there is nothing to roll back.
             let _ = self.connection.execute_batch("ROLLBACK");
+            self.ledger.forget();
             if reach == Reach::Process {
                 self.fail(&failure);
                 next = Next::Abandon;
@@ -249,10 +270,14 @@ impl Thread {
     ) -> Result<(), (Reach, rusqlite::Error)> {
         batch.push(first);
         let began = Instant::now();
-        self.execute("BEGIN IMMEDIATE").map_err(|error| (Reach::of(&error), error))?;
+        self.begin()?;
         loop {
             if let Some(operation) = batch.last_mut() {
-                self.run_one(&mut **operation)?;
+                let before = self.connection.total_changes();
+                let verdict = operation.run(&self.connection, &self.ledger).map_err(within)?;
+                if verdict == Verdict::Undo && self.connection.total_changes() != before {
+                    return self.run_apart(batch);
+                }
             }
             if batch.len() >= MOST_OPERATIONS || began.elapsed() >= MOST_TIME {
                 break;
@@ -266,19 +291,40 @@ impl Thread {
                 Err(_) => break,
             }
         }
-        self.execute("COMMIT").map_err(|error| (Reach::of_sync(&error), error))
+        self.commit()
     }
 
-    /// Runs one operation so that its failure leaves the others alone.
-    fn run_one(&self, operation: &mut dyn Operation) -> Result<(), (Reach, rusqlite::Error)> {
-        let mut run = || {
-            self.execute("SAVEPOINT operation")?;
-            if let Verdict::Undo = operation.run(&self.connection)? {
+    /// Begins the transaction anew, and runs operations so that the failure of one leaves the
+    /// others alone.
+    fn run_apart(&self, batch: &mut [Box<dyn Operation>]) -> Result<(), (Reach, rusqlite::Error)> {
+        self.execute("ROLLBACK").map_err(within)?;
+        self.ledger.forget();
+        self.begin()?;
+        for operation in batch {
+            self.run_alone(&mut **operation).map_err(within)?;
+        }
+        self.commit()
+    }
+
+    fn run_alone(&self, operation: &mut dyn Operation) -> Result<(), rusqlite::Error> {
+        self.execute("SAVEPOINT operation")?;
+        match operation.run(&self.connection, &self.ledger)? {
+            Verdict::Keep => self.ledger.write(&self.connection)?,
+            Verdict::Undo => {
                 self.execute("ROLLBACK TO operation")?;
+                self.ledger.forget();
             }
-            self.execute("RELEASE operation")
-        };
-        run().map_err(|error| (Reach::of(&error).max(Reach::Transaction), error))
+        }
+        self.execute("RELEASE operation")
+    }
+
+    fn begin(&self) -> Result<(), (Reach, rusqlite::Error)> {
+        self.execute("BEGIN IMMEDIATE").map_err(|error| (Reach::of(&error), error))
+    }
+
+    fn commit(&self) -> Result<(), (Reach, rusqlite::Error)> {
+        self.ledger.write(&self.connection).map_err(within)?;
+        self.execute("COMMIT").map_err(|error| (Reach::of_sync(&error), error))
     }
 
     /// Tells whether enough has come into the log since it was last carried over.
@@ -321,6 +367,11 @@ impl Thread {
     fn execute(&self, sql: &str) -> rusqlite::Result<()> {
         self.connection.prepare_cached(sql)?.execute(()).map(drop)
     }
+}
+
+/// Judges a message that came within a transaction, which is lost with it.
+fn within(error: rusqlite::Error) -> (Reach, rusqlite::Error) {
+    (Reach::of(&error).max(Reach::Transaction), error)
 }
 
 enum Next {

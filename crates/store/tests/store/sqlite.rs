@@ -249,10 +249,12 @@ async fn nonsense_in_the_database_is_an_error_and_no_panic() {
         "UPDATE tasks SET updated_nanos = 9223372036854775807",
         "UPDATE tasks SET id = ''",
         "UPDATE places SET agent = ''",
-        "UPDATE events SET kind = 9",
-        "UPDATE events SET seq = -5",
-        "UPDATE events SET event = CAST(x'ff' AS TEXT)",
-        "UPDATE events SET event = '{'",
+        "UPDATE pieces SET seq = -5",
+        "UPDATE pieces SET seq = 0",
+        "UPDATE pieces SET body = x''",
+        "UPDATE pieces SET body = x'01'",
+        "UPDATE pieces SET body = CAST(x'09' || substr(body, 2) AS BLOB)",
+        "UPDATE pieces SET body = CAST(replace(body, '\"', CAST(x'ff' AS TEXT)) AS BLOB)",
     ] {
         let directory = tempfile::tempdir().unwrap();
         let store = open(directory.path());

@@ -21,7 +21,10 @@ use super::{
     plan::{ChangedTask, NewTask, Plan},
     survey::{Locked, Survey, UsedKey},
 };
-use crate::postgres::{place::PlaceKey, text};
+use crate::{
+    piece::{self, Piece},
+    postgres::place::PlaceKey,
+};
 
 /// Decides every job upon what the survey has found and what the jobs before it have done.
 pub(super) fn decide<'j>(jobs: &[&'j Job], survey: Survey) -> (Plan<'j>, Vec<Outcome>) {
@@ -48,6 +51,10 @@ pub(super) fn decide<'j>(jobs: &[&'j Job], survey: Survey) -> (Plan<'j>, Vec<Out
         });
     }
     desk.plan.changed = desk.changed.into_values().collect();
+    // In one order for everybody: two who insert the same must not wait for one another.
+    desk.plan.new.sort_by(|one, other| {
+        (one.place.tenant, &one.head.id).cmp(&(other.place.tenant, &other.head.id))
+    });
     (desk.plan, outcomes)
 }
 
@@ -108,7 +115,7 @@ impl<'j> Desk<'j> {
             *opened += 1;
         }
 
-        let texts = texts(batch, create.snapshot.as_ref(), batch_end(Seq::START, batch))?;
+        let texts = Texts::of(batch, create.snapshot.as_ref(), Seq::START)?;
         let none_left = || Error::Spoilt("a new task has no number".to_owned());
         let key = self.survey.numbers.pop_front().ok_or_else(none_left)?;
         self.ids.insert(id);
@@ -161,7 +168,7 @@ impl<'j> Desk<'j> {
             return Err(Refusal::Later);
         }
         let before = locked.head.seq;
-        let texts = texts(batch, append.snapshot.as_ref(), batch_end(before, batch))?;
+        let texts = Texts::of(batch, append.snapshot.as_ref(), before)?;
         let Some(locked) = self.survey.tasks.get_mut(&task) else { return Err(Error::Gone.into()) };
 
         let lease = lease::change(locked.lease, locked.head.owned, batch.to(), &append.tenancy);
@@ -210,13 +217,11 @@ impl<'j> Desk<'j> {
         place: PlaceKey,
         webhooks: &'j [NewWebhook],
     ) {
-        let mut seq = before;
-        for ((event, message), record) in texts.events.into_iter().zip(batch.records()) {
-            seq = seq.next();
-            self.plan.events.push(task, seq, record.kind, event, message);
+        for piece in texts.pieces {
+            self.plan.pieces.push(task, piece);
         }
         if let Some(snapshot) = texts.snapshot {
-            self.plan.snapshots.insert(task, (seq, snapshot));
+            self.plan.snapshots.insert(task, snapshot);
         }
         if let Some(key) = key {
             self.keys.insert((place.place, &key.text));
@@ -237,28 +242,19 @@ impl<'j> Desk<'j> {
 
 /// The texts of a batch, as the database takes them.
 struct Texts<'j> {
-    events: Vec<(&'j str, Option<&'j str>)>,
-    snapshot: Option<[&'j str; 3]>,
+    pieces: Vec<Piece>,
+    snapshot: Option<&'j Snapshot>,
 }
 
-/// A snapshot is left out if it is of another place than the end.
-fn texts<'j>(
-    batch: &'j Batch,
-    snapshot: Option<&'j Snapshot>,
-    end: Seq,
-) -> Result<Texts<'j>, Error> {
-    let mut events = Vec::with_capacity(batch.records().len());
-    for record in batch.records() {
-        let message = record.message.as_ref().map(|message| text::json(message.json()));
-        events.push((text::json(record.event.json())?, message.transpose()?));
+impl<'j> Texts<'j> {
+    /// A snapshot is left out if it is of another place than the end.
+    fn of(batch: &'j Batch, snapshot: Option<&'j Snapshot>, before: Seq) -> Result<Self, Error> {
+        let end = batch_end(before, batch);
+        Ok(Self {
+            pieces: piece::pieces(before, batch.records())?,
+            snapshot: snapshot.filter(|snapshot| snapshot.seq == end),
+        })
     }
-    let snapshot = match snapshot.filter(|snapshot| snapshot.seq == end) {
-        None => None,
-        Some(Snapshot { task, history, artifacts, .. }) => {
-            Some([text::json(task)?, text::json(history)?, text::json(artifacts)?])
-        }
-    };
-    Ok(Texts { events, snapshot })
 }
 
 fn check_request(key: &Key, used: &UsedKey) -> Result<(), Error> {

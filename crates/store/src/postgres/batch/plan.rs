@@ -7,25 +7,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::{BoxFuture, join_all};
 use nuncio_protocol::state::TaskState;
 use nuncio_tasks::{
-    log::Seq,
+    log::{Seq, Snapshot},
     store::{Head, NewWebhook, Wake},
 };
-use tokio_postgres::{Statement, types::ToSql};
+use tokio_postgres::{Row, Statement, types::ToSql};
 
-use super::lease::Change;
+use super::{
+    Receipt,
+    lease::Change,
+    survey::{MARK, NUMBERS},
+};
 use crate::postgres::{connection::Connection, error::Failure, place::PlaceKey, row::state_number};
 
-use columns::{
-    CountColumns, Events, Keys, NoteColumns, Parents, SnapshotColumns, TaskColumns, WebhookColumns,
-};
+use columns::{CountColumns, Keys, NoteColumns, Parents, Pieces, TaskColumns, WebhookColumns};
 
 /// Everything that the jobs of a batch write.
 #[derive(Default)]
 pub(super) struct Plan<'j> {
     pub(super) new: Vec<NewTask>,
     pub(super) changed: Vec<ChangedTask>,
-    pub(super) events: Events<'j>,
-    pub(super) snapshots: BTreeMap<i64, (Seq, [&'j str; 3])>,
+    pub(super) pieces: Pieces,
+    pub(super) snapshots: BTreeMap<i64, &'j Snapshot>,
     pub(super) keys: Keys<'j>,
     /// Tasks that let go of the keys that opened them.
     pub(super) without_key: BTreeSet<i64>,
@@ -70,20 +72,22 @@ impl ChangedTask {
 }
 
 const INSERT_TASKS: &str = "INSERT INTO tasks (key, tenant, place, id, context, state, updated, \
-        updated_nanos, seq, bytes, epoch, lease, lease_owner, lease_until, wake_at, ended_at) \
+        updated_nanos, seq, bytes, epoch, lease, lease_owner, lease_until, wake_at, ended_at, \
+        snapshot, head, history, artifacts) \
     OVERRIDING SYSTEM VALUE \
     SELECT key, tenant, place, id, context, state, updated, updated_nanos, seq, bytes, epoch, \
         lease, owner, \
         CASE WHEN lease > 0 THEN clock_timestamp() + lasts * interval '1 microsecond' END, \
         CASE WHEN wake >= 0 THEN clock_timestamp() + wake * interval '1 microsecond' END, \
-        CASE WHEN ends THEN clock_timestamp() END \
+        CASE WHEN ends THEN clock_timestamp() END, snapshot, head, history, artifacts \
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::smallint[], \
         $7::bigint[], $8::smallint[], $9::bigint[], $10::bigint[], $11::bigint[], \
-        $12::smallint[], $13::text[], $14::bigint[], $15::bigint[], $16::boolean[]) \
+        $12::smallint[], $13::text[], $14::bigint[], $15::bigint[], $16::boolean[], \
+        $17::bigint[], $18::bytea[], $19::bytea[], $20::bytea[]) \
         u (key, tenant, place, id, context, state, updated, updated_nanos, seq, bytes, epoch, \
-        lease, owner, lasts, wake, ends) ORDER BY tenant, id";
+        lease, owner, lasts, wake, ends, snapshot, head, history, artifacts)";
 
-/// Without a lease or a wake-up these stay as they are; a negative wake-up is none.
+/// Without a lease, a wake-up or a snapshot these stay as they are; a negative wake-up is none.
 const UPDATE_TASKS: &str = "UPDATE tasks t SET state = u.state, updated = u.updated, \
         updated_nanos = u.updated_nanos, seq = u.seq, bytes = u.bytes, epoch = u.epoch, \
         lease = coalesce(u.lease, t.lease), \
@@ -92,20 +96,20 @@ const UPDATE_TASKS: &str = "UPDATE tasks t SET state = u.state, updated = u.upda
             WHEN u.lease > 0 THEN clock_timestamp() + u.lasts * interval '1 microsecond' END, \
         wake_at = CASE WHEN u.wake IS NULL THEN t.wake_at \
             WHEN u.wake >= 0 THEN clock_timestamp() + u.wake * interval '1 microsecond' END, \
-        ended_at = CASE WHEN u.ends THEN clock_timestamp() ELSE t.ended_at END \
+        ended_at = CASE WHEN u.ends THEN clock_timestamp() ELSE t.ended_at END, \
+        snapshot = coalesce(u.snapshot, t.snapshot), \
+        head = CASE WHEN u.snapshot IS NULL THEN t.head ELSE u.head END, \
+        history = CASE WHEN u.snapshot IS NULL THEN t.history ELSE u.history END, \
+        artifacts = CASE WHEN u.snapshot IS NULL THEN t.artifacts ELSE u.artifacts END \
     FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::smallint[], $5::bigint[], \
         $6::bigint[], $7::bigint[], $8::smallint[], $9::text[], $10::bigint[], $11::bigint[], \
-        $12::boolean[]) \
-        u (key, state, updated, updated_nanos, seq, bytes, epoch, lease, owner, lasts, wake, ends) \
+        $12::boolean[], $13::bigint[], $14::bytea[], $15::bytea[], $16::bytea[]) \
+        u (key, state, updated, updated_nanos, seq, bytes, epoch, lease, owner, lasts, wake, ends, \
+        snapshot, head, history, artifacts) \
     WHERE t.key = u.key";
 
-const EVENTS: &str = "INSERT INTO events (task, seq, kind, event, message) \
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[], $5::text[])";
-
-const SNAPSHOTS: &str = "INSERT INTO snapshots (task, seq, head, history, artifacts) \
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) \
-    ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, head = excluded.head, \
-        history = excluded.history, artifacts = excluded.artifacts";
+const PIECES: &str = "INSERT INTO pieces (task, seq, body) \
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])";
 
 const FORGET_KEYS: &str = "DELETE FROM keys WHERE task = ANY($1::bigint[]) AND seq = 1";
 
@@ -148,16 +152,31 @@ const COUNTS: &str = "INSERT INTO counts (tenant, place, state, writer, tasks) \
     ON CONFLICT (tenant, place, state, writer) DO UPDATE SET tasks = counts.tasks + excluded.tasks";
 
 /// The statements of a plan, prepared, so that all of them are sent at once and in order.
-pub(super) struct Statements([Statement; 12]);
+pub(super) struct Statements {
+    mark: Statement,
+    numbers: Statement,
+    writes: [Statement; 11],
+}
+
+/// What a plan is written with.
+pub(super) struct Terms {
+    /// If the transaction has not begun yet.
+    pub(super) begin: Option<Receipt>,
+    /// Where the writer counts.
+    pub(super) slot: i32,
+    /// How many numbers are wanted for tasks to come.
+    pub(super) numbers: i64,
+}
 
 impl Statements {
     pub(super) async fn prepare(connection: &Connection) -> Result<Self, Failure> {
         let client = connection.client();
         let all = [
+            MARK,
+            NUMBERS,
             INSERT_TASKS,
             UPDATE_TASKS,
-            EVENTS,
-            SNAPSHOTS,
+            PIECES,
             FORGET_KEYS,
             KEYS,
             NOTES,
@@ -171,11 +190,21 @@ impl Statements {
         for statement in join_all(all.map(|sql| client.prepare(sql))).await {
             prepared.push(statement?);
         }
-        match prepared.try_into() {
-            Ok(statements) => Ok(Self(statements)),
-            Err(_) => Err(Failure::Lost("a statement was not prepared")),
-        }
+        let missing = || Failure::Lost("a statement was not prepared");
+        let writes = prepared.split_off(2).try_into().map_err(|_| missing())?;
+        let numbers = prepared.pop().ok_or_else(missing)?;
+        let mark = prepared.pop().ok_or_else(missing)?;
+        Ok(Self { mark, numbers, writes })
     }
+}
+
+type Answer<'a> = BoxFuture<'a, Result<Vec<Row>, tokio_postgres::Error>>;
+
+/// Waits for the answer of a statement that returns no rows.
+async fn nothing<T>(
+    answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    answer.await.map(|_| Vec::new())
 }
 
 impl Plan<'_> {
@@ -200,29 +229,28 @@ impl Plan<'_> {
         }
     }
 
-    /// Writes everything and commits, in one round trip.
+    /// Writes everything and commits, in one round trip. Returns numbers for tasks to come.
     pub(super) async fn write(
         &self,
         connection: &Connection,
         statements: &Statements,
-        slot: i32,
-    ) -> Result<(), Failure> {
+        terms: Terms,
+    ) -> Result<Vec<i64>, Failure> {
+        let Terms { begin, slot, numbers } = terms;
         let client = connection.client();
-        let new = TaskColumns::of_new(&self.new);
-        let changed = TaskColumns::of_changed(&self.changed);
-        let snapshots = SnapshotColumns::of(&self.snapshots);
+        let new = TaskColumns::of_new(&self.new, &self.snapshots);
+        let changed = TaskColumns::of_changed(&self.changed, &self.snapshots);
         let notes = NoteColumns::of(&self.notes);
         let webhooks = WebhookColumns::of(&self.webhooks);
         let counts = CountColumns::of(&self.counts);
         let woken: Vec<i64> = self.woken.iter().copied().collect();
         let without_key: Vec<i64> = self.without_key.iter().copied().collect();
-        let (events, keys, parents) = (&self.events, &self.keys, &self.parents);
+        let (pieces, keys, parents) = (&self.pieces, &self.keys, &self.parents);
         // Each with the number of its rows.
-        let parameters: [(usize, Vec<&(dyn ToSql + Sync)>); 12] = [
+        let parameters: [(usize, Vec<&(dyn ToSql + Sync)>); 11] = [
             (self.new.len(), new.to_insert()),
             (self.changed.len(), changed.to_update()),
-            (events.tasks.len(), events.parameters()),
-            (self.snapshots.len(), snapshots.parameters()),
+            (pieces.tasks.len(), pieces.parameters()),
             (without_key.len(), vec![&without_key]),
             (keys.tasks.len(), keys.parameters()),
             (self.notes.len(), notes.parameters()),
@@ -232,17 +260,28 @@ impl Plan<'_> {
             (woken.len(), vec![&woken]),
             (self.counts.len(), counts.parameters(&slot)),
         ];
-        let mut answers: Vec<BoxFuture<'_, Result<(), tokio_postgres::Error>>> = Vec::new();
-        for (statement, (count, parameters)) in statements.0.iter().zip(&parameters) {
+        let wanted: [&(dyn ToSql + Sync); 1] = [&numbers];
+        let (writer, batch) = begin.map_or((0, 0), |receipt| (receipt.writer, receipt.batch));
+        let mark: [&(dyn ToSql + Sync); 2] = [&writer, &batch];
+
+        let mut answers: Vec<Answer<'_>> = Vec::new();
+        if begin.is_some() {
+            answers.push(Box::pin(nothing(client.batch_execute("BEGIN"))));
+            answers.push(Box::pin(nothing(client.execute(&statements.mark, &mark))));
+        }
+        for (statement, (count, parameters)) in statements.writes.iter().zip(&parameters) {
             if *count > 0 {
-                let written = client.execute(statement, parameters);
-                answers.push(Box::pin(async move { written.await.map(drop) }));
+                answers.push(Box::pin(nothing(client.execute(statement, parameters))));
             }
         }
-        answers.push(Box::pin(client.batch_execute("COMMIT")));
+        if numbers > 0 {
+            // Before the commit: by itself it would be a transaction, which waits for the disk.
+            answers.push(Box::pin(client.query(&statements.numbers, &wanted)));
+        }
+        answers.push(Box::pin(nothing(client.batch_execute("COMMIT"))));
         // Polled in order, and sent when first polled. The first error is the reason of all
         // that follow.
-        let answers = join_all(answers).await;
-        answers.into_iter().collect::<Result<(), _>>().map_err(Failure::from)
+        let answers = join_all(answers).await.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(answers.iter().flatten().map(|row| row.get(0)).collect())
     }
 }

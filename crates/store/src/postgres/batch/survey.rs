@@ -58,8 +58,10 @@ pub(super) struct UsedKey {
     pub(super) head: Option<Head>,
 }
 
-const MARK: &str = "UPDATE writers SET batch = $2, seen = clock_timestamp() WHERE key = $1 \
-    RETURNING key";
+/// Writes down which batch this is. The row may have been removed after days without one.
+pub(super) const MARK: &str = "INSERT INTO writers (key, batch) OVERRIDING SYSTEM VALUE \
+    VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET batch = excluded.batch, \
+    seen = clock_timestamp()";
 
 /// Conversations are locked by their hash; the inner query sorts before the outer one locks.
 const LOCK_CONTEXTS: &str = "SELECT pg_advisory_xact_lock(hash) FROM ( \
@@ -108,7 +110,8 @@ const UNFINISHED: &str = "SELECT u.job, sum(c.tasks)::bigint \
     JOIN counts c ON c.tenant = p.tenant AND c.place = p.key AND c.state = ANY($4::smallint[]) \
     GROUP BY u.job";
 
-const NUMBERS: &str = "SELECT nextval('tasks_key_seq') FROM generate_series(1, $1::bigint)";
+pub(super) const NUMBERS: &str =
+    "SELECT nextval('tasks_key_seq') FROM generate_series(1, $1::bigint)";
 
 /// The statements of a survey, prepared, so that all of them are sent at once and in order.
 pub(super) struct Statements([Statement; 8]);
@@ -206,6 +209,20 @@ impl<'j> Questions<'j> {
 }
 
 impl Survey {
+    /// Supposes that nothing stands in the way of new tasks. If something does, the database
+    /// does not take them.
+    pub(super) fn blind(places: HashMap<Place, PlaceKey>, numbers: VecDeque<i64>) -> Self {
+        Self {
+            places,
+            tasks: HashMap::new(),
+            keys: HashMap::new(),
+            existing: HashSet::new(),
+            foreign: HashSet::new(),
+            unfinished: HashMap::new(),
+            numbers,
+        }
+    }
+
     /// Begins the transaction, takes the locks and reads, in one round trip.
     pub(super) async fn make(
         connection: &Connection,
@@ -250,19 +267,9 @@ impl Survey {
         // Polled in order, and sent when first polled.
         let mut answers = join_all(answers).await.into_iter().skip(1);
         let mut next = || answers.next().unwrap_or_else(|| Ok(Vec::new()));
-        if next()?.is_empty() {
-            return Err(Failure::Lost("the row of this writer was removed"));
-        }
         next()?;
-        let mut survey = Self {
-            places,
-            tasks: HashMap::new(),
-            keys: HashMap::new(),
-            existing: HashSet::new(),
-            foreign: HashSet::new(),
-            unfinished: HashMap::new(),
-            numbers: VecDeque::new(),
-        };
+        next()?;
+        let mut survey = Self::blind(places, VecDeque::new());
         for row in next()? {
             let locked = locked(&row)?;
             survey.tasks.insert(locked.head.reference.0, locked);

@@ -14,7 +14,7 @@ use crate::sqlite::{
 };
 
 pub(super) fn write(writing: Writing<'_>, agent: &AgentId, body: &str) -> Result<Timestamp, Fault> {
-    let Writing { connection, now } = writing;
+    let Writing { connection, now, .. } = writing;
     let tick: i64 = connection
         .prepare_cached("UPDATE hub_state SET tick = tick + 1 RETURNING tick")?
         .query_row((), |row| row.get(0))?;

@@ -54,9 +54,13 @@ impl Bench {
         let held = Arc::clone(&barrier);
         let writer = Arc::clone(&self.writer);
         let waiting = tokio::spawn(async move {
+            let mut started = Some(started);
             let wait = move |_: Writing<'_>| {
-                let _ = started.send(());
-                held.wait();
+                // Once, also if it runs again.
+                if let Some(started) = started.take() {
+                    let _ = started.send(());
+                    held.wait();
+                }
                 Ok(())
             };
             writer.write(wait).await
@@ -78,7 +82,7 @@ impl Bench {
     }
 }
 
-fn insert(word: &'static str) -> impl FnOnce(Writing<'_>) -> Result<(), Fault> + Send {
+fn insert(word: &'static str) -> impl Fn(Writing<'_>) -> Result<(), Fault> + Send {
     move |writing| {
         writing.connection.execute("INSERT INTO words VALUES (?1)", (word,))?;
         Ok(())
@@ -134,6 +138,41 @@ async fn a_refusal_leaves_the_others_alone() {
     third.unwrap();
     assert!(matches!(second, Err(Error::KeyReused)));
     assert_eq!(bench.words(), ["first", "third"]);
+}
+
+/// Neither those before nor those behind are lost or written twice, and a refusal that has
+/// written nothing costs nobody a second run.
+#[tokio::test]
+async fn operations_run_again_when_one_of_them_is_undone() {
+    for wrote in [false, true] {
+        let bench = Bench::new();
+        let runs = Arc::new(AtomicUsize::new(0));
+        let mut answers = Vec::new();
+        bench
+            .while_it_waits(5, || {
+                for number in 0..5 {
+                    let (writer, runs) = (Arc::clone(&bench.writer), Arc::clone(&runs));
+                    answers.push(tokio::spawn(async move {
+                        let run = move |writing: Writing<'_>| {
+                            runs.fetch_add(1, SeqCst);
+                            if number != 2 || wrote {
+                                insert("word")(writing)?;
+                            }
+                            if number == 2 { Err(Error::KeyReused.into()) } else { Ok(number) }
+                        };
+                        writer.write(run).await
+                    }));
+                }
+            })
+            .await;
+        for (number, answer) in answers.into_iter().enumerate() {
+            let answer = answer.await.unwrap();
+            assert_eq!(answer.ok(), (number != 2).then_some(number));
+        }
+        assert_eq!(bench.words().len(), 4);
+        let runs = runs.load(SeqCst);
+        assert!(if wrote { (6..=10).contains(&runs) } else { runs == 5 }, "{runs} runs");
+    }
 }
 
 #[tokio::test]

@@ -176,7 +176,7 @@ async fn an_outcome_is_not_guessed_while_the_commit_goes_on() {
         .query(
             "CREATE FUNCTION nuncio.hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
              PERFORM pg_advisory_xact_lock(42); RETURN NULL; END $$; \
-             CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON nuncio.events \
+             CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON nuncio.pieces \
              DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION nuncio.hold()",
         )
         .await;

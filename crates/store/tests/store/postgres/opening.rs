@@ -1,7 +1,12 @@
 //! Which databases are taken, and how their tables come to be.
 
+use nuncio_protocol::ids::TaskId;
 use nuncio_store::postgres::{Error, Options, PostgresStore};
-use nuncio_tasks::{scope::Scope, store::Store as _};
+use nuncio_tasks::{
+    log::{Entry, Kind, Seq},
+    scope::{Name, Place, Scope},
+    store::{Limit, Store as _, Want},
+};
 use nuncio_testkit::services::{self, Postgres, postgres::Database};
 
 use crate::postgres::story::new;
@@ -76,7 +81,7 @@ async fn many_may_make_the_tables_at_once() {
         new(&store).await;
     }
     let versions = database.query("SELECT version FROM nuncio.migrations ORDER BY version").await;
-    assert_eq!(versions.split_whitespace().collect::<Vec<_>>(), ["1", "2", "3", "4"]);
+    assert_eq!(versions.split_whitespace().collect::<Vec<_>>(), ["1", "2", "3", "4", "5"]);
 }
 
 /// R26: a program goes on while a newer one has added to the tables.
@@ -85,17 +90,18 @@ async fn newer_tables_are_taken_if_they_say_so() {
     let Some(postgres) = services::postgres().await else { return };
     let database = postgres.database().await;
     open(&database).await.expect("the store opens");
-    database.query("INSERT INTO nuncio.migrations (version, min_program) VALUES (5, 1)").await;
+    database.query("INSERT INTO nuncio.migrations (version, min_program) VALUES (6, 1)").await;
     let store = open(&database).await.expect("it is compatible");
     new(&store).await;
-    database.query("INSERT INTO nuncio.migrations (version, min_program) VALUES (6, 5)").await;
+    database.query("INSERT INTO nuncio.migrations (version, min_program) VALUES (7, 6)").await;
     let opened = open(&database).await;
-    let Err(Error::NewerTables { found: 6, needed: 5, known: 4 }) = opened else {
+    let Err(Error::NewerTables { found: 7, needed: 6, known: 5 }) = opened else {
         panic!("expected newer tables, found {opened:?}")
     };
 }
 
-/// R26: a program of version 1 goes on with tables of later versions, which only add.
+/// What the tables of the first version had is read from those of the newest: entries one by
+/// one, with and without a message, and snapshots.
 #[tokio::test]
 async fn tables_of_the_first_version_get_what_is_missing_and_keep_what_they_have() {
     let Some(postgres) = services::postgres().await else { return };
@@ -107,10 +113,19 @@ async fn tables_of_the_first_version_get_what_is_missing_and_keep_what_they_have
              CREATE TABLE migrations (version integer PRIMARY KEY, min_program integer NOT NULL, \
              at timestamptz NOT NULL DEFAULT clock_timestamp()); \
              INSERT INTO migrations (version, min_program) VALUES (1, 1); \
-             INSERT INTO tenants (name) VALUES ('acme')"
+             INSERT INTO tenants (name) VALUES ('acme'); \
+             INSERT INTO places (tenant, caller, agent) VALUES (1, 'ann', 'echo'); \
+             INSERT INTO counts VALUES (1, 1, 3, 0, 1), (1, 0, 3, 0, 1); \
+             INSERT INTO tasks (tenant, place, id, context, state, updated, updated_nanos, seq, \
+                bytes, epoch, lease, ended_at) \
+             VALUES (1, 1, 'old', 'talk', 3, 0, 0, 3, 30, 1, 0, clock_timestamp()); \
+             INSERT INTO events VALUES (1, 1, 1, '{{\"a\":1}}', NULL), \
+                (1, 2, 3, '{{\"é\":2}}', '{{\"m\":\"ü\"}}'), (1, 3, 2, '{{}}', ''); \
+             INSERT INTO snapshots VALUES (1, 3, '{{\"h\":1}}', '[1]', '[\"é\"]')"
         ))
         .await;
     let store = open(&database).await.expect("the store opens");
+    check_old(&store).await;
     new(&store).await;
     let found = database
         .query(
@@ -119,7 +134,35 @@ async fn tables_of_the_first_version_get_what_is_missing_and_keep_what_they_have
         )
         .await;
     let numbers = found.split(|character: char| !character.is_ascii_digit());
-    assert_eq!(numbers.filter(|part| !part.is_empty()).collect::<Vec<_>>(), ["1", "0", "1"]);
+    assert_eq!(numbers.filter(|part| !part.is_empty()).collect::<Vec<_>>(), ["1", "0", "5"]);
+}
+
+async fn check_old(store: &PostgresStore) {
+    let name = |text: &str| Name::parse(text).expect("a name");
+    let place = Place { tenant: name("acme"), agent: name("echo"), caller: name("ann") };
+    let id = TaskId::parse("old").expect("an identifier");
+    let loaded = store.load(&Scope::from(&place), &id, Want::ALL).await.expect("it reads");
+    let loaded = loaded.expect("the task is there");
+    let snapshot = loaded.snapshot.expect("there is a snapshot");
+    assert_eq!(snapshot.seq, Seq(3));
+    let texts = [snapshot.task, snapshot.history, snapshot.artifacts];
+    assert_eq!(texts, [&br#"{"h":1}"#[..], b"[1]", "[\"é\"]".as_bytes()]);
+    let limit = Limit { entries: 10, bytes: 1000 };
+    let tail = store.tail(loaded.head.reference, Seq::START, limit).await.expect("it reads");
+    let entries: Vec<_> = tail
+        .entries
+        .iter()
+        .map(|Entry { seq, record }| {
+            let message = record.message.as_ref().map(|message| &message.json()[..]);
+            (seq.0, record.kind, &record.event.json()[..], message)
+        })
+        .collect();
+    let expected = [
+        (1, Kind::Opened, &br#"{"a":1}"#[..], None),
+        (2, Kind::Input, "{\"é\":2}".as_bytes(), Some("{\"m\":\"ü\"}".as_bytes())),
+        (3, Kind::Output, b"{}", Some(&b""[..])),
+    ];
+    assert_eq!(entries, expected);
 }
 
 #[tokio::test]

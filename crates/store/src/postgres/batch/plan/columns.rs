@@ -4,16 +4,19 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use nuncio_protocol::ids::TaskId;
 use nuncio_tasks::{
-    log::{Kind, Seq},
+    log::{Seq, Snapshot},
     store::{Head, Key, NewWebhook, Wake},
 };
 use tokio_postgres::types::ToSql;
 
 use super::{ChangedTask, NewTask};
-use crate::postgres::{
-    batch::lease::{Change, HELD, NONE},
-    row::{micros, moment_columns, signed, state_number},
-    text::quote,
+use crate::{
+    piece::Piece,
+    postgres::{
+        batch::lease::{Change, HELD, NONE},
+        row::{micros, moment_columns, signed, state_number},
+        text::quote,
+    },
 };
 
 type Parameter<'a> = &'a (dyn ToSql + Sync);
@@ -39,13 +42,18 @@ pub(super) struct TaskColumns<'p> {
     /// `None`: the wake-up stays as it is; negative: there is none.
     wakes: Vec<Option<i64>>,
     ends: Vec<bool>,
+    /// `None`: the snapshot stays as it is.
+    snapshots: Vec<Option<i64>>,
+    texts: [Vec<Option<&'p [u8]>>; 3],
 }
 
+type Snapshots<'p> = BTreeMap<i64, &'p Snapshot>;
+
 impl<'p> TaskColumns<'p> {
-    pub(super) fn of_new(tasks: &'p [NewTask]) -> Self {
+    pub(super) fn of_new(tasks: &'p [NewTask], snapshots: &Snapshots<'p>) -> Self {
         let mut columns = Self::default();
         for task in tasks {
-            columns.head(&task.head);
+            columns.head(&task.head, snapshots);
             columns.tenants.push(task.place.tenant);
             columns.places.push(task.place.place);
             columns.ids.push(quote(task.head.id.as_str()));
@@ -60,10 +68,10 @@ impl<'p> TaskColumns<'p> {
         columns
     }
 
-    pub(super) fn of_changed(tasks: &'p [ChangedTask]) -> Self {
+    pub(super) fn of_changed(tasks: &'p [ChangedTask], snapshots: &Snapshots<'p>) -> Self {
         let mut columns = Self::default();
         for task in tasks {
-            columns.head(&task.head);
+            columns.head(&task.head, snapshots);
             columns.lease(&task.lease);
             columns.wakes.push(wake(task.wake));
             columns.ends.push(task.ends);
@@ -71,7 +79,18 @@ impl<'p> TaskColumns<'p> {
         columns
     }
 
-    fn head(&mut self, head: &Head) {
+    fn head(&mut self, head: &Head, snapshots: &Snapshots<'p>) {
+        let snapshot = snapshots.get(&head.reference.0).copied();
+        self.snapshots.push(snapshot.map(|snapshot| signed(snapshot.seq.0)));
+        let texts: [Option<&'p [u8]>; 3] = match snapshot {
+            Some(Snapshot { task, history, artifacts, .. }) => {
+                [task, history, artifacts].map(|text| Some(&text[..]))
+            }
+            None => [None; 3],
+        };
+        for (column, text) in self.texts.iter_mut().zip(texts) {
+            column.push(text);
+        }
         let (updated, nanos) = moment_columns(head.updated);
         self.keys.push(head.reference.0);
         self.states.push(state_number(head.state));
@@ -96,6 +115,7 @@ impl<'p> TaskColumns<'p> {
     }
 
     pub(super) fn to_insert(&self) -> Vec<Parameter<'_>> {
+        let [head, history, artifacts] = &self.texts;
         vec![
             &self.keys,
             &self.tenants,
@@ -113,10 +133,15 @@ impl<'p> TaskColumns<'p> {
             &self.lasts,
             &self.wakes,
             &self.ends,
+            &self.snapshots,
+            head,
+            history,
+            artifacts,
         ]
     }
 
     pub(super) fn to_update(&self) -> Vec<Parameter<'_>> {
+        let [head, history, artifacts] = &self.texts;
         vec![
             &self.keys,
             &self.states,
@@ -130,6 +155,10 @@ impl<'p> TaskColumns<'p> {
             &self.lasts,
             &self.wakes,
             &self.ends,
+            &self.snapshots,
+            head,
+            history,
+            artifacts,
         ]
     }
 }
@@ -142,61 +171,23 @@ fn wake(wake: Wake) -> Option<i64> {
     }
 }
 
-/// Entries of logs.
+/// Pieces of logs.
 #[derive(Default)]
-pub(in super::super) struct Events<'j> {
+pub(in super::super) struct Pieces {
     pub(super) tasks: Vec<i64>,
-    seqs: Vec<i64>,
-    kinds: Vec<i16>,
-    texts: Vec<&'j str>,
-    messages: Vec<Option<&'j str>>,
+    lasts: Vec<i64>,
+    bodies: Vec<Vec<u8>>,
 }
 
-impl<'j> Events<'j> {
-    pub(in super::super) fn push(
-        &mut self,
-        task: i64,
-        seq: Seq,
-        kind: Kind,
-        event: &'j str,
-        message: Option<&'j str>,
-    ) {
+impl Pieces {
+    pub(in super::super) fn push(&mut self, task: i64, piece: Piece) {
         self.tasks.push(task);
-        self.seqs.push(signed(seq.0));
-        self.kinds.push(kind as i16);
-        self.texts.push(event);
-        self.messages.push(message);
+        self.lasts.push(signed(piece.last.0));
+        self.bodies.push(piece.body);
     }
 
     pub(super) fn parameters(&self) -> Vec<Parameter<'_>> {
-        vec![&self.tasks, &self.seqs, &self.kinds, &self.texts, &self.messages]
-    }
-}
-
-/// Snapshots of tasks.
-#[derive(Default)]
-pub(super) struct SnapshotColumns<'j> {
-    tasks: Vec<i64>,
-    seqs: Vec<i64>,
-    texts: [Vec<&'j str>; 3],
-}
-
-impl<'j> SnapshotColumns<'j> {
-    pub(super) fn of(snapshots: &BTreeMap<i64, (Seq, [&'j str; 3])>) -> Self {
-        let mut columns = Self::default();
-        for (task, (seq, texts)) in snapshots {
-            columns.tasks.push(*task);
-            columns.seqs.push(signed(seq.0));
-            for (column, text) in columns.texts.iter_mut().zip(texts) {
-                column.push(text);
-            }
-        }
-        columns
-    }
-
-    pub(super) fn parameters(&self) -> Vec<Parameter<'_>> {
-        let [head, history, artifacts] = &self.texts;
-        vec![&self.tasks, &self.seqs, head, history, artifacts]
+        vec![&self.tasks, &self.lasts, &self.bodies]
     }
 }
 
