@@ -211,13 +211,11 @@ impl State {
 
     /// Returns the one text of an organisation's name that all its agents have.
     fn one_of(&mut self, organisation: Organisation) -> Organisation {
-        match self.homes.get(&organisation) {
-            Some(known) => known.clone(),
-            None => {
-                self.homes.insert_mut(organisation.clone());
-                organisation
-            }
+        if let Some(known) = self.homes.get(&organisation) {
+            return known.clone();
         }
+        self.homes.insert_mut(organisation.clone());
+        organisation
     }
 
     /// Returns the key of an agent: the one that it has, if it is known.

@@ -145,7 +145,7 @@ mod tests {
         let lasts: Vec<u64> = pieces.iter().map(|piece| piece.last.0).collect();
         assert_eq!(lasts, [3, 6, 9, 10]);
         let seqs: Vec<u64> = read(pieces).iter().map(|entry| entry.seq.0).collect();
-        assert_eq!(seqs, Vec::from_iter(1..=10));
+        assert_eq!(seqs, (1..=10).collect::<Vec<_>>());
     }
 
     #[test]

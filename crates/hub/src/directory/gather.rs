@@ -49,18 +49,19 @@ impl Gathering {
             let answer = tokio::select! {
                 biased;
                 answer = &mut written => answer.ok(),
-                mut last = self.last.lock() => match written.try_recv() {
-                    // Whoever had the turn before has written this, too.
-                    Ok(answer) => Some(answer),
-                    Err(_) => {
+                mut last = self.last.lock() => {
+                    let mut answer = written.try_recv().ok();
+                    // Unless whoever had the turn before has written this, too.
+                    if answer.is_none() {
                         if let Some(last) = *last {
                             sleep_until(last + APART).await;
                         }
                         *last = Some(Instant::now());
                         self.write_all(store).await;
-                        written.try_recv().ok()
+                        answer = written.try_recv().ok();
                     }
-                },
+                    answer
+                }
             };
             // Without one, whoever wrote for all has gone away. To say the same twice does no harm.
             if let Some(answer) = answer {

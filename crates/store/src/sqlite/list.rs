@@ -282,9 +282,12 @@ fn id<'a>(row: &'a Row<'_>) -> Result<&'a str, Fault> {
 /// more.
 struct Newest {
     wanted: usize,
-    /// With time, identifier, handle and place; the oldest on top.
-    heap: BinaryHeap<Reverse<(i64, Box<str>, i64, i64)>>,
+    /// The oldest on top.
+    heap: BinaryHeap<Reverse<Offered>>,
 }
+
+/// Time, identifier, handle and place of a task.
+type Offered = (i64, Box<str>, i64, i64);
 
 impl Newest {
     fn of(page: &Page) -> Self {

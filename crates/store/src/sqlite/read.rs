@@ -15,6 +15,7 @@ use super::{
 };
 
 /// A task as far as it could be read.
+#[expect(clippy::large_enum_variant, reason = "nearly all are whole, and taken apart at once")]
 pub(super) enum Reading {
     Whole(Loaded),
     /// It has more text than was allowed.

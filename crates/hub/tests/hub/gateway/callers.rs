@@ -142,7 +142,7 @@ pub(crate) async fn look(remote: &Remote, id: &TaskId) -> Task {
 pub(crate) async fn refused(remote: &Remote, request: Request) -> ProtocolError {
     let what = format!("{} in {}", request.operation().name(), remote.interface().form.name());
     let error = if request.operation().is_streaming() {
-        match patiently(remote.stream(somebody(), request)).await {
+        match patiently(Box::pin(remote.stream(somebody(), request))).await {
             // To readers of events alone a server of 0.3 says it in an event.
             Ok(mut events) => match patiently(events.next()).await {
                 Some(Err(error)) => error,

@@ -278,8 +278,8 @@ async fn a_stream_ends_with_a_word_when_the_hub_stops_and_with_the_right_to_it()
     let worker = Worker::join(&world, "laptop").await;
     let mut stream = worker.stream(1).await;
     world.hub.drain.begin(Duration::from_secs(30));
-    let word = patiently(stream.0.next_of_any_kind()).await.expect("a last word");
-    assert_eq!(word.retry, Some(1000), "{word:?}");
+    let last = patiently(stream.0.next_of_any_kind()).await.expect("a last word");
+    assert_eq!(last.retry, Some(1000), "{last:?}");
     assert_eq!(patiently(stream.0.next_of_any_kind()).await, None);
 
     let world = World::start().await;
