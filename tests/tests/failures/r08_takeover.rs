@@ -116,7 +116,13 @@ async fn tasks_with_long_logs_are_taken_over_once() {
         let order = Order::new("steps-fail", "ann", format!("{LONG} 0 32 hang")).at_once();
         witness.send(&owner, order).await.unwrap();
     }
-    while others[0].heads(None).await.iter().any(|log| log.seq <= LONG) {
+    loop {
+        let logs = others[0].heads(None).await;
+        if logs.iter().all(|log| log.seq > LONG) {
+            break;
+        }
+        let is_kept = logs.iter().all(|log| !log.state.is_terminal());
+        assert!(is_kept, "the owner was too slow to keep its leases");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     owner.kill9().await;
