@@ -5108,13 +5108,13 @@ export interface operations {
     fetchWork: {
         parameters: {
             query?: {
-                /** @description At most so many seconds, and no more than 60. A stream waits for as long as it is read. */
-                wait?: number;
                 /**
                  * @description On a stream: how many messages are handed over at a time that the agent has not ended; 1
                  *     if it does not say.
                  */
                 room?: number;
+                /** @description At most so many seconds, and no more than 60. A stream waits for as long as it is read. */
+                wait?: number;
             };
             header?: never;
             path?: never;
