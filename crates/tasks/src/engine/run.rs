@@ -501,6 +501,10 @@ impl Run {
             // Whoever sent the message may have gone away meanwhile; the task goes on.
             tell.send(opened).ok();
         }
+        if goes_on && opening.wait == Wait::Events {
+            // Whoever follows the task sees how it begins before the agent says all the rest.
+            tokio::task::yield_now().await;
+        }
         Ok(step)
     }
 
