@@ -131,11 +131,22 @@ pub struct Settings {
     pub cancel: Duration,
     /// How often a node may ask in one attempt.
     pub questions: u32,
+    /// How much one node may bring about, in bytes of JSON.
+    pub node_output: usize,
+    /// How much all nodes of a run may.
+    pub run_output: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { per_run: 64, over_all: 1_000, cancel: Duration::from_secs(30), questions: 100 }
+        Self {
+            per_run: 64,
+            over_all: 1_000,
+            cancel: Duration::from_secs(30),
+            questions: 100,
+            node_output: 12 << 20,
+            run_output: 192 << 20,
+        }
     }
 }
 

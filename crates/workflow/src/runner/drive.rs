@@ -12,7 +12,7 @@ use nuncio_protocol::{
     message::Message,
     operation::SendMessageRequest,
     state::TaskState,
-    task::{StreamResponse, TaskStatus, TaskStatusUpdateEvent},
+    task::{Artifact, StreamResponse, TaskStatus, TaskStatusUpdateEvent},
     time::Timestamp,
 };
 use nuncio_tasks::{
@@ -29,7 +29,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    RunId, Runner,
+    RunId, Runner, Settings,
     entry::{Begun, Entry, Happened, Log},
     job::{self, Doing},
     names,
@@ -39,12 +39,6 @@ use crate::{
     graph::Workflow,
     plan::{Call, Cause, Event, Outcome, Plan, Question, Step},
 };
-
-/// How much one node may bring about, in bytes of JSON.
-const MOST_OUTPUT: usize = 12 << 20;
-
-/// How much all nodes of a run may.
-const MOST_OUTPUTS: usize = 192 << 20;
 
 /// A run under way.
 pub(super) struct Drive<'r> {
@@ -72,7 +66,8 @@ pub(super) struct Drive<'r> {
     heard: HashSet<MessageId>,
     /// What we have last said about the state of the run.
     said: TaskState,
-    bytes: usize,
+    /// How much nodes have brought about, in bytes of JSON.
+    brought: usize,
 }
 
 /// A call that was started.
@@ -111,7 +106,7 @@ impl<'r> Drive<'r> {
             messages: VecDeque::new(),
             heard: HashSet::new(),
             said: turn.task.status.state,
-            bytes: 0,
+            brought: 0,
         }
     }
 
@@ -128,6 +123,7 @@ impl<'r> Drive<'r> {
         let mut drive = Self::new(runner, turn, output, run, (plan, Timestamp::now()));
         drive.write(&Entry::Begun(begun)).await?;
         for event in decided {
+            drive.note(&event, drive.began, None);
             drive.write(&Entry::Happened(event.into())).await?;
         }
         Ok(drive)
@@ -358,25 +354,34 @@ impl<'r> Drive<'r> {
             }
             News::Resumed if asks => Event::Answered { call }.into(),
             News::Resumed | News::Told(..) => return Ok(()),
-            News::Ended(Ended::Finished(artifacts)) => {
-                let bytes = json::to_string(&artifacts).len();
-                self.bytes += bytes;
-                if bytes > MOST_OUTPUT || self.bytes > MOST_OUTPUTS {
-                    let reason = format!(
-                        "it brought about {bytes} bytes; a node may {MOST_OUTPUT}, a run \
-                         {MOST_OUTPUTS}"
-                    );
-                    Event::Failed { call, reason, is_final: true }.into()
-                } else {
-                    Event::Finished { call, artifacts }.into()
-                }
-            }
+            News::Ended(Ended::Finished(artifacts)) => match self.too_much(size(&artifacts)) {
+                Some(reason) => Event::Failed { call, reason, is_final: true }.into(),
+                None => Event::Finished { call, artifacts }.into(),
+            },
             News::Ended(Ended::Failed { reason, is_final }) => {
                 Event::Failed { call, reason, is_final }.into()
             }
             News::Ended(Ended::Canceled(reason)) => Event::Canceled { call, reason }.into(),
         };
         self.happen(happened).await
+    }
+
+    /// Tells why nodes may not bring about so much more, if they may not.
+    fn too_much(&self, bytes: usize) -> Option<String> {
+        let Settings { node_output, run_output, .. } = self.runner.settings;
+        if bytes > node_output {
+            let (bytes, most) = (as_read(bytes), as_read(node_output));
+            return Some(format!("it brought about {bytes}; a node may bring about {most}"));
+        }
+        if self.brought + bytes > run_output {
+            let before = as_read(self.brought);
+            let (bytes, most) = (as_read(bytes), as_read(run_output));
+            return Some(format!(
+                "it brought about {bytes}, and the nodes before it {before}; a run may bring \
+                 about {most}"
+            ));
+        }
+        None
     }
 
     /// Takes what somebody says to the run.
@@ -509,6 +514,9 @@ impl<'r> Drive<'r> {
                 self.answered.remove(call);
             }
             Event::Failed { .. } | Event::Finished { .. } | Event::Canceled { .. } => {
+                if let Event::Finished { artifacts, .. } = event {
+                    self.brought += size(artifacts);
+                }
                 self.calls.remove(call);
                 self.questions.remove(call);
                 self.answered.remove(call);
@@ -575,6 +583,21 @@ impl<'r> Drive<'r> {
         let word = outcome.reason.map(Message::agent);
         self.output.status(outcome.state, word).await?;
         Ok(())
+    }
+}
+
+/// Returns how much artifacts are, in bytes of JSON.
+fn size(artifacts: &Vec<Artifact>) -> usize {
+    json::to_string(artifacts).len()
+}
+
+/// Says a size as people read it.
+fn as_read(bytes: usize) -> String {
+    const MIB: usize = 1 << 20;
+    match (bytes / MIB, bytes % MIB * 10 / MIB) {
+        (0, _) => format!("{bytes} bytes"),
+        (whole, 0) => format!("{whole} MiB"),
+        (whole, tenth) => format!("{whole}.{tenth} MiB"),
     }
 }
 

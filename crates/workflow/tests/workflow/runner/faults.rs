@@ -1,7 +1,7 @@
 //! Agents that fail, hang, say too much or ask for ever; runs that are canceled and taken up.
 
 use nuncio_protocol::state::TaskState;
-use nuncio_workflow::runner::Note;
+use nuncio_workflow::runner::{Note, Settings, view::RunView};
 
 use super::site::{TestSite, completed, states, text};
 
@@ -50,7 +50,43 @@ async fn an_agent_that_never_answers_is_given_up_and_told_to_end() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_too_large_fails_the_node() {
     let word = failure(&one("big", "")).await;
-    assert!(word.contains("brought about"), "{word}");
+    assert_eq!(word, "`it`: it brought about 13 MiB; a node may bring about 12 MiB");
+}
+
+/// Two nodes of about a hundred bytes each, the second behind a gate.
+const TWO: &str = "
+name: two
+nodes:
+  - {id: first, type: external, config: {agent: echo, prompt: 'a bit'}}
+  - {id: second, type: external, config: {agent: gated, prompt: 'a bit'}}
+edges:
+  - {from: first, to: second}
+";
+
+async fn run_of_two(most: usize, is_restarted: bool) -> RunView {
+    let mut settings = Settings::default();
+    settings.run_output = most;
+    let mut site = TestSite::start_with(settings, &[TWO]);
+    let run = site.begin("two", &[]).await;
+    site.until_told("gated").await;
+    if is_restarted {
+        site = site.restart().await;
+    }
+    site.open_gate();
+    site.until("two", &run, |_| false).await
+}
+
+/// A limit that a crash lifts is none.
+#[tokio::test(flavor = "multi_thread")]
+async fn all_that_a_run_brings_about_is_limited_also_after_a_restart() {
+    for is_restarted in [false, true] {
+        let view = run_of_two(1 << 20, is_restarted).await;
+        assert_eq!(states(&view), [("first", "completed"), ("second", "completed")]);
+        let view = run_of_two(150, is_restarted).await;
+        assert_eq!(states(&view), [("first", "completed"), ("second", "failed")]);
+        let reason = view.reason.expect("a reason");
+        assert!(reason.contains("a run may bring about 150 bytes"), "{reason}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -216,7 +252,8 @@ edges:
   - {from: pause, to: after}
 "]);
     let run = site.begin("waits", &[]).await;
-    site.until("waits", &run, |view| states(view)[0].1 == "running").await;
+    let waits = |view: &RunView| states(view).first() == Some(&("pause", "running"));
+    site.until("waits", &run, waits).await;
     let site = site.restart().await;
     let view = site.until("waits", &run, |_| false).await;
     assert_eq!(view.state, "completed");

@@ -53,6 +53,7 @@ struct Inner {
 pub(super) struct TestSite {
     place: Ground,
     store: Arc<MemoryStore>,
+    settings: Settings,
 }
 
 impl TestSite {
@@ -83,7 +84,7 @@ impl TestSite {
             gate: Arc::default(),
             failures: Mutex::default(),
         }));
-        let site = Self { place, store: Arc::clone(&store) };
+        let site = Self { place, store: Arc::clone(&store), settings };
         let runner = Runner::new(Arc::new(site.clone()), settings);
         let roster = Roster { site: site.clone(), runner: Employed::new(runner) };
         Tasks::builder(store)
@@ -101,7 +102,7 @@ impl TestSite {
         };
         let texts: Vec<&str> = workflows.iter().map(String::as_str).collect();
         let told = Arc::clone(&self.place.0.told);
-        Self::start_on(self.store, Settings::default(), &texts, told)
+        Self::start_on(self.store, self.settings, &texts, told)
     }
 
     /// Returns what agents were told, sorted.
