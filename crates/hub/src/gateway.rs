@@ -5,7 +5,7 @@
 //! streams that resume without loss, sends that run once, webhooks, a list, an end that can be
 //! asked for, and all of it after a restart too.
 //!
-//! [`Gateway`] judges a call and hands it to the engine; `forward` is the engine's agent that
+//! `operations` judges a call (`judge`) and hands it to the engine; `forward` is the engine's agent that
 //! speaks for the one elsewhere; `lines` knows how each is reached.
 
 mod alone;
@@ -16,10 +16,12 @@ pub(crate) mod card;
 mod forward;
 mod gist;
 mod hosted;
+mod judge;
 mod limits;
 mod lines;
 mod note;
 mod observe;
+mod operations;
 pub(crate) mod pull;
 pub(crate) mod queue;
 pub(crate) mod route;
@@ -39,8 +41,6 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use bytes::Bytes;
-use futures_util::{StreamExt as _, stream};
 use nuncio_auth::{
     pair::Minter,
     rules::{Asker, Question},
@@ -48,33 +48,18 @@ use nuncio_auth::{
 use nuncio_client::{Client, Options};
 use nuncio_net::Guard;
 use nuncio_protocol::{
-    card::AgentCard,
-    error::{Error, ErrorKind},
+    error::Error,
     ids::{AgentId, Organisation, TaskId},
-    json::{Object, Shared},
-    operation::{
-        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
-        GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, Operation, SendMessageRequest, SubscribeToTaskRequest,
-    },
-    push::TaskPushNotificationConfig,
-    service::{A2aService, Answer, CallContext, Caller, Events},
-    task::{SendMessageResponse, Task},
+    service::{A2aService, Caller},
 };
-use nuncio_server::dialects::SKILL_ID;
 use nuncio_tasks::{
-    agent::{Agents, Asked, Employed, Wait},
-    engine::{self, Call, Sent, Tasks},
-    scope::{Name, Place, caller_name},
+    agent::{Agents, Employed},
+    engine::{self, Tasks},
+    scope::Place,
     store::Store,
 };
-use nuncio_workflow::runner::{Note as RunNote, Runner, Site, job::Toolbox};
-use tokio::{
-    sync::{broadcast, watch},
-    task::JoinSet,
-    time::Instant,
-};
+use nuncio_workflow::runner::{Runner, Site, job::Toolbox};
+use tokio::{sync::broadcast, task::JoinSet};
 
 pub(crate) use self::answer::Word;
 use self::{
@@ -83,7 +68,6 @@ use self::{
     forward::{Forwarder, Patience},
     hosted::Hosted,
     lines::Lines,
-    note::{Note, Wishes},
     pull::{Desk, Desks},
     route::{Candidate, Ranking},
     runs::Runs,
@@ -191,15 +175,6 @@ struct Inner {
     front: OnceLock<Front>,
     /// Ends with us.
     _listening: JoinSet<()>,
-}
-
-/// A stream, and whose it is.
-struct Following {
-    inner: Arc<Inner>,
-    ctx: CallContext,
-    changes: watch::Receiver<u64>,
-    /// `None` once it was cut.
-    events: Option<Events>,
 }
 
 /// How whoever works on a task is reached.
@@ -440,230 +415,6 @@ impl Gateway {
     }
 }
 
-impl Inner {
-    /// Finds the agent that is called, and judges whether the caller may.
-    fn judge(
-        &self,
-        ctx: &CallContext,
-        operation: Option<Operation>,
-        skills: &[Option<String>],
-    ) -> Result<(Arc<Agent>, Call), Error> {
-        let organisation = self.organisation(ctx)?;
-        let Some(name) = &ctx.tenant else {
-            let text = "name the agent as `tenant`";
-            return Err(Error::new(ErrorKind::InvalidParams, text).with_violation("tenant", text));
-        };
-        let state = self.directory.state();
-        let agent = state.find(&organisation, name.as_str()).ok_or_else(|| no_agent(name.as_str()));
-        let agent = agent?;
-        let caller_id = match &ctx.caller {
-            Caller::Agent(id) => Some(AgentId::parse(id).map_err(|_| no_agent(name.as_str()))?),
-            _ => None,
-        };
-        let asker = match (&ctx.caller, &caller_id) {
-            (_, Some(id)) => Asker::Agent { id, organisation: &organisation },
-            (Caller::User(name), _) => Asker::User { name, organisation: &organisation },
-            // Whoever sits at an open hub has it for themselves.
-            _ if self.settings.is_open => Asker::Administrator { organisation: &organisation },
-            _ => {
-                let text = "agents are called by those who prove who they are";
-                return Err(Error::new(ErrorKind::Unauthenticated, text));
-            }
-        };
-        let behalf_id = match &ctx.on_behalf_of {
-            Some(Caller::Agent(id)) => AgentId::parse(id).ok(),
-            _ => None,
-        };
-        let behalf = match (&ctx.on_behalf_of, &behalf_id) {
-            (Some(Caller::User(name)), _) => {
-                Some(Asker::User { name, organisation: &organisation })
-            }
-            (Some(Caller::Anonymous), _) if self.settings.is_open => {
-                Some(Asker::Administrator { organisation: &organisation })
-            }
-            (_, Some(id)) => Some(Asker::Agent { id, organisation: &organisation }),
-            _ => None,
-        };
-        let decide = |question: Question<'_>| {
-            let decision = state.decider().decide(&**state, &question);
-            match behalf.filter(|_| !decision.is_allowed()) {
-                Some(caller) => {
-                    let other = state.decider().decide(&**state, &Question { caller, ..question });
-                    if other.is_allowed() { other } else { decision }
-                }
-                None => decision,
-            }
-        };
-        for skill in skills {
-            let question =
-                Question { operation, skill: skill.as_deref(), ..Question::new(asker, &agent.id) };
-            let decision = decide(question);
-            if !decision.is_allowed() {
-                // Who may not even know of the agent is told that there is none.
-                let may_see = decide(Question::new(asker, &agent.id)).is_allowed();
-                return Err(if may_see {
-                    Error::new(ErrorKind::PermissionDenied, decision.to_string())
-                } else {
-                    no_agent(name.as_str())
-                });
-            }
-        }
-        let agent = Arc::clone(agent);
-        let call = call(ctx, &organisation, &agent)?;
-        Ok((agent, call))
-    }
-
-    /// Returns what an agent is called.
-    fn called(&self, id: &str) -> String {
-        let state = self.directory.state();
-        let agent = AgentId::parse(id).ok().and_then(|id| state.agent(&id).cloned());
-        agent.map_or_else(|| id.to_owned(), |agent| agent.name.as_str().to_owned())
-    }
-
-    fn organisation(&self, ctx: &CallContext) -> Result<Organisation, Error> {
-        match &ctx.organisation {
-            None => Ok(self.settings.organisation.clone()),
-            Some(name) => Organisation::parse(name).map_err(|_| {
-                Error::new(ErrorKind::PermissionDenied, "the credential names no organisation")
-            }),
-        }
-    }
-
-    /// Asks the agent for what its card says to those it knows.
-    async fn extended_card(&self, agent: &Arc<Agent>, caller: &Caller) -> Result<AgentCard, Error> {
-        let promises = agent
-            .card
-            .as_ref()
-            .is_some_and(|card| card.card().capabilities.extended_agent_card == Some(true));
-        if !promises {
-            let text = "the agent has no extended card; its public one says all";
-            return Err(Error::new(ErrorKind::UnsupportedOperation, text));
-        }
-        let line = self.lines.line(agent, caller).await?;
-        let ctx = CallContext::new(caller.clone());
-        let request = GetExtendedAgentCardRequest { tenant: None };
-        let card = line.get_extended_card(ctx, request).await;
-        let card = card.map_err(|error| forward::told(error, agent))?;
-        // It names places that are nobody's business but ours.
-        let shown = self.front.get().map(|front| front.extended(card, agent));
-        shown.transpose().ok().flatten().ok_or_else(|| {
-            Error::new(ErrorKind::Internal, "the extended card cannot be shown through the hub")
-        })
-    }
-
-    /// Returns what to begin a task with: how the message was sent, and the agent's own name of
-    /// the conversation, if it knows that already.
-    async fn first_note(
-        &self,
-        agent: &Agent,
-        place: &Place,
-        ctx: &CallContext,
-        (operation, request): (Operation, &SendMessageRequest),
-    ) -> Result<Option<Bytes>, Error> {
-        let SendMessageRequest { message, configuration, metadata, .. } = request;
-        if message.task_id.is_some() {
-            return Ok(None);
-        }
-        let modes = configuration.as_ref().map(|wishes| wishes.accepted_output_modes.clone());
-        let waits = operation == Operation::SendMessage && !request.returns_immediately();
-        let asked = Asked {
-            wait: if waits { Wait::End } else { Wait::Events },
-            context_is_given: message.context_id.is_some(),
-            metadata: metadata.clone(),
-            output_modes: modes.unwrap_or_default(),
-            ..Asked::default()
-        };
-        let card = agent.card.as_ref();
-        let streams = card.is_some_and(|card| card.card().capabilities.streaming == Some(true));
-        let known = match &message.context_id {
-            Some(context) => self.tasks.note_in(place, context).await?,
-            None => None,
-        };
-        let note = Note {
-            context: Note::read(known.as_ref()).context,
-            wishes: Wishes::new(message, &asked, streams),
-            behalf: ctx.on_behalf_of.as_ref().map(runs::name_of),
-            ..Note::default()
-        };
-        Ok((note != Note::default()).then(|| note.write()))
-    }
-
-    /// Cuts a stream when its reader may no longer see it.
-    fn while_allowed(self: &Arc<Self>, ctx: CallContext, events: Events) -> Events {
-        let (inner, changes) = (Arc::clone(self), self.directory.feed().changes());
-        let following = Following { inner, ctx, changes, events: Some(events) };
-        // Boxed, because it is handed back and forth with every event.
-        Box::pin(stream::unfold(Box::new(following), |mut following| async move {
-            let Following { inner, ctx, changes, events } = &mut *following;
-            let reading = events.as_mut()?;
-            let event = loop {
-                tokio::select! {
-                    biased;
-                    event = reading.next() => break event?,
-                    news = changes.changed() => news.ok()?,
-                }
-                if let Err(error) = inner.judge(ctx, None, &[None]) {
-                    *events = None;
-                    break Err(error);
-                }
-            };
-            Some((event, following))
-        }))
-    }
-
-    /// Counts a message for whoever pays for it. One that was sent before does nothing more, and
-    /// costs nothing.
-    async fn spend(
-        &self,
-        ctx: &CallContext,
-        agent: &Agent,
-        call: &Call,
-        request: &SendMessageRequest,
-    ) -> Result<(), Error> {
-        let organisation = self.organisation(ctx)?;
-        let state = self.directory.state().clone();
-        let payers = self.counters.payers(&state, &organisation, &ctx.caller, agent);
-        if payers.is_empty() || self.tasks.is_repeat(call, request).await? {
-            return Ok(());
-        }
-        let spent = self.counters.spend(&**self.directory.store(), &payers).await;
-        if spent.is_err() {
-            self.metrics.rate_limited("budget");
-        }
-        spent
-    }
-
-    /// Judges a message, also by the skills that it names.
-    async fn judge_send(
-        &self,
-        ctx: &CallContext,
-        operation: Operation,
-        request: &SendMessageRequest,
-    ) -> Result<(Arc<Agent>, Call), Error> {
-        let of_message = skill(request.message.metadata.as_ref())?;
-        let of_request = skill(request.metadata.as_ref())?;
-        let skills = match (of_message, of_request) {
-            (Some(one), Some(other)) => vec![Some(one), Some(other)],
-            (one, other) => vec![one.or(other)],
-        };
-        let (agent, mut call) = self.judge(ctx, Some(operation), &skills)?;
-        self.spend(ctx, &agent, &call, request).await?;
-        let limits = self.limits.load_full();
-        let own = self.counters.tasks_of(&self.directory.state(), &ctx.caller);
-        call.unfinished_tasks = Some(own.unwrap_or(limits.unfinished_tasks));
-        call.new_task.clone_from(&ctx.new_task);
-        call.note = if self.lines.is_workflow(&agent.id) {
-            Some(runs::first_note(ctx, RunNote::default()))
-        } else {
-            self.first_note(&agent, &call.place, ctx, (operation, request)).await?
-        };
-        let called = |id: &str| self.called(id);
-        let limit = (limits.depth, called);
-        call.parent = tree::parent(&self.tasks, ctx, &call.place, limit).await?;
-        Ok((agent, call))
-    }
-}
-
 /// Hears from agents how much they have to do. Never returns while there are any.
 async fn listen(
     lines: Arc<Lines>,
@@ -681,178 +432,6 @@ async fn listen(
             Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => return,
         }
-    }
-}
-
-fn call(ctx: &CallContext, organisation: &Organisation, agent: &Agent) -> Result<Call, Error> {
-    let name = |text: &str| {
-        Name::parse(text).map_err(|error| Error::new(ErrorKind::InvalidParams, error.to_string()))
-    };
-    let caller = caller_name(&ctx.caller)
-        .map_err(|error| Error::new(ErrorKind::InvalidParams, error.to_string()))?;
-    let place =
-        Place { tenant: name(organisation.as_str())?, agent: name(agent.id.as_str())?, caller };
-    let left = |deadline| Instant::from_std(deadline).saturating_duration_since(Instant::now());
-    Ok(Call {
-        key: ctx.idempotency_key.clone(),
-        version: ctx.version,
-        last_event: ctx.last_event,
-        wait: ctx.deadline.map(left),
-        asked: Asked {
-            extensions: ctx.extensions.clone(),
-            priority: ctx.priority,
-            // A trace does not end at the hub, and may begin here.
-            trace: ctx.trace.clone().or_else(|| Some(trace::root())),
-            ..Asked::default()
-        },
-        ..Call::new(place)
-    })
-}
-
-fn skill(metadata: Option<&Object>) -> Result<Option<String>, Error> {
-    let Some(value) = metadata.and_then(|metadata| metadata.get(SKILL_ID)) else {
-        return Ok(None);
-    };
-    let text = "must be the id of a skill";
-    value.as_text().map(Some).ok_or_else(|| {
-        Error::new(ErrorKind::InvalidParams, format!("metadata.{SKILL_ID} {text}"))
-            .with_violation(format!("metadata.{SKILL_ID}"), text)
-    })
-}
-
-fn no_agent(name: &str) -> Error {
-    let text = format!("there is no agent `{name}` that you may call");
-    Error::new(ErrorKind::InvalidParams, text.clone()).with_violation("tenant", text)
-}
-
-impl A2aService for Gateway {
-    fn send_message(
-        &self,
-        ctx: CallContext,
-        mut request: SendMessageRequest,
-    ) -> Answer<'_, Shared<SendMessageResponse>> {
-        Box::pin(async move {
-            answer::unsign(&mut request.message);
-            let (_, call) = self.0.judge_send(&ctx, Operation::SendMessage, &request).await?;
-            Ok(match self.0.tasks.send(&call, request).await? {
-                Sent::Task(task) => SendMessageResponse::of_task(&task),
-                Sent::Message(message) => Shared::new(SendMessageResponse::Message(message)),
-            })
-        })
-    }
-
-    fn send_streaming_message(
-        &self,
-        ctx: CallContext,
-        mut request: SendMessageRequest,
-    ) -> Answer<'_, Events> {
-        Box::pin(async move {
-            answer::unsign(&mut request.message);
-            let operation = Operation::SendStreamingMessage;
-            let (_, call) = self.0.judge_send(&ctx, operation, &request).await?;
-            let events = self.0.tasks.stream(&call, request).await?;
-            Ok(self.0.while_allowed(ctx, events))
-        })
-    }
-
-    fn get_task(&self, ctx: CallContext, request: GetTaskRequest) -> Answer<'_, Shared<Task>> {
-        Box::pin(async move {
-            let (_, call) = self.0.judge(&ctx, Some(Operation::GetTask), &[None])?;
-            self.0.tasks.get(&call, request).await
-        })
-    }
-
-    fn list_tasks(
-        &self,
-        ctx: CallContext,
-        request: ListTasksRequest,
-    ) -> Answer<'_, Shared<ListTasksResponse>> {
-        Box::pin(async move {
-            let (_, call) = self.0.judge(&ctx, Some(Operation::ListTasks), &[None])?;
-            self.0.tasks.list(&call, request).await
-        })
-    }
-
-    fn cancel_task(
-        &self,
-        ctx: CallContext,
-        request: CancelTaskRequest,
-    ) -> Answer<'_, Shared<Task>> {
-        Box::pin(async move {
-            let (_, call) = self.0.judge(&ctx, Some(Operation::CancelTask), &[None])?;
-            tree::cancel(&self.0.tasks, &call, request).await
-        })
-    }
-
-    fn subscribe_to_task(
-        &self,
-        ctx: CallContext,
-        request: SubscribeToTaskRequest,
-    ) -> Answer<'_, Events> {
-        Box::pin(async move {
-            let (_, call) = self.0.judge(&ctx, Some(Operation::SubscribeToTask), &[None])?;
-            let events = self.0.tasks.subscribe(&call, request).await?;
-            Ok(self.0.while_allowed(ctx, events))
-        })
-    }
-
-    fn create_push_config(
-        &self,
-        ctx: CallContext,
-        request: TaskPushNotificationConfig,
-    ) -> Answer<'_, TaskPushNotificationConfig> {
-        Box::pin(async move {
-            let operation = Operation::CreateTaskPushNotificationConfig;
-            let (_, call) = self.0.judge(&ctx, Some(operation), &[None])?;
-            self.0.tasks.create_push_config(&call, request).await
-        })
-    }
-
-    fn get_push_config(
-        &self,
-        ctx: CallContext,
-        request: GetTaskPushNotificationConfigRequest,
-    ) -> Answer<'_, TaskPushNotificationConfig> {
-        Box::pin(async move {
-            let operation = Operation::GetTaskPushNotificationConfig;
-            let (_, call) = self.0.judge(&ctx, Some(operation), &[None])?;
-            self.0.tasks.get_push_config(&call, request).await
-        })
-    }
-
-    fn list_push_configs(
-        &self,
-        ctx: CallContext,
-        request: ListTaskPushNotificationConfigsRequest,
-    ) -> Answer<'_, ListTaskPushNotificationConfigsResponse> {
-        Box::pin(async move {
-            let operation = Operation::ListTaskPushNotificationConfigs;
-            let (_, call) = self.0.judge(&ctx, Some(operation), &[None])?;
-            self.0.tasks.list_push_configs(&call, request).await
-        })
-    }
-
-    fn delete_push_config(
-        &self,
-        ctx: CallContext,
-        request: DeleteTaskPushNotificationConfigRequest,
-    ) -> Answer<'_, ()> {
-        Box::pin(async move {
-            let operation = Operation::DeleteTaskPushNotificationConfig;
-            let (_, call) = self.0.judge(&ctx, Some(operation), &[None])?;
-            self.0.tasks.delete_push_config(&call, request).await
-        })
-    }
-
-    fn get_extended_card(
-        &self,
-        ctx: CallContext,
-        _: GetExtendedAgentCardRequest,
-    ) -> Answer<'_, AgentCard> {
-        Box::pin(async move {
-            let (agent, _) = self.0.judge(&ctx, Some(Operation::GetExtendedAgentCard), &[None])?;
-            self.0.extended_card(&agent, &ctx.caller).await
-        })
     }
 }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
-    json::{self, Raw},
+    json,
     message::Message,
 };
 use nuncio_tasks::agent::{Asked, Wait};
@@ -104,29 +104,23 @@ impl Note {
     }
 
     pub(crate) fn write(&self) -> Bytes {
+        let Self { task, context, accepted, seen, .. } = self;
         if let Self { wishes: None, behalf: None, queued: None, .. } = self {
-            return self.write_names().into();
+            // What goes into the log with every event of an agent that numbers them.
+            let names = json::write_with(|writer| {
+                writer.object(|note| {
+                    note.optional("task", task.as_ref());
+                    note.optional("context", context.as_ref());
+                    note.optional("accepted", accepted.as_ref());
+                    if let Some(seen) = *seen {
+                        note.with("seen", |writer| writer.natural(seen));
+                    }
+                });
+            });
+            return names.into();
         }
         // Strings and numbers only: nothing that could not be written.
         serde_json::to_vec(self).unwrap_or_default().into()
-    }
-
-    /// Writes what goes into the log with every event of an agent that numbers them.
-    fn write_names(&self) -> String {
-        let Self { task, context, accepted, seen, .. } = self;
-        let mut text = String::with_capacity(192);
-        text.push('{');
-        for (name, value) in [("task", task), ("context", context), ("accepted", accepted)] {
-            let Some(value) = value else { continue };
-            put_name(&mut text, name);
-            put_text(&mut text, value);
-        }
-        if let Some(seen) = seen {
-            put_name(&mut text, "seen");
-            text.push_str(&seen.to_string());
-        }
-        text.push('}');
-        text
     }
 
     pub(crate) fn task(&self) -> Option<TaskId> {
@@ -135,26 +129,6 @@ impl Note {
 
     pub(crate) fn context(&self) -> Option<ContextId> {
         ContextId::parse(self.context.as_deref()?).ok()
-    }
-}
-
-fn put_name(text: &mut String, name: &str) {
-    if text.len() > 1 {
-        text.push(',');
-    }
-    text.push('"');
-    text.push_str(name);
-    text.push_str("\":");
-}
-
-fn put_text(text: &mut String, value: &str) {
-    let is_plain = |byte| byte >= b' ' && byte != b'"' && byte != b'\\';
-    if value.bytes().all(is_plain) {
-        text.push('"');
-        text.push_str(value);
-        text.push('"');
-    } else {
-        text.push_str(Raw::string(value).as_str());
     }
 }
 

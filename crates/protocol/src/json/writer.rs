@@ -136,6 +136,12 @@ impl Writer {
         let _ = write!(self.out, "{value}");
     }
 
+    /// Writes an integer that is not negative.
+    pub fn natural(&mut self, value: u64) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.out, "{value}");
+    }
+
     /// Writes `null`.
     pub fn null(&mut self) {
         self.out.push_str("null");

@@ -6,7 +6,7 @@ use nuncio_tasks::{
     scope::{Place, Scope},
     store::{Head, Limit, Loaded, Mark, Tail, TaskRef, Want},
 };
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use super::{
     clock::Moment,
@@ -71,12 +71,7 @@ pub(super) fn find(
     if !scope.sees(&head.place) {
         return Ok(None);
     }
-    if head.bytes > most_bytes {
-        return Ok(Some(Reading::TooLong));
-    }
-    // The row stays open while the entries are read, so all is of one state.
-    let snapshot = row::snapshot(row, TASK_COLUMNS)?;
-    with_entries(connection, head, snapshot, want).map(|loaded| Some(Reading::Whole(loaded)))
+    with_texts(connection, row, head, want, most_bytes).map(Some)
 }
 
 /// Reads a task by its handle, whose place is known, if it has no more text than so many bytes.
@@ -98,11 +93,23 @@ pub(super) fn load(
     let mut rows = statement.query((want.history, want.artifacts, integer(most_bytes), task.0))?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let head = Stored::read_at(row, now, place)?.head;
+    with_texts(connection, row, head, want, most_bytes).map(Some)
+}
+
+/// Reads the texts of a task whose row was found, if it has no more than so many bytes.
+fn with_texts(
+    connection: &Connection,
+    row: &Row<'_>,
+    head: Head,
+    want: Want,
+    most_bytes: u64,
+) -> Result<Reading, Fault> {
     if head.bytes > most_bytes {
-        return Ok(Some(Reading::TooLong));
+        return Ok(Reading::TooLong);
     }
+    // The row stays open while the entries are read, so all is of one state.
     let snapshot = row::snapshot(row, TASK_COLUMNS)?;
-    with_entries(connection, head, snapshot, want).map(|loaded| Some(Reading::Whole(loaded)))
+    with_entries(connection, head, snapshot, want).map(Reading::Whole)
 }
 
 /// Adds the entries that are wanted behind a snapshot, or without one if it is too new.
