@@ -196,6 +196,7 @@ impl Writer {
             Job::Create(create) => Some(&create.place),
             Job::Append(_) => None,
         });
+        self.connection.refresh_plans().await?;
         let places = places.resolve(&self.connection, wanted).await?;
         if is_blind {
             return Ok(Survey::blind(places, self.numbers.drain(..jobs.len()).collect()));

@@ -88,6 +88,9 @@ const INSERT_TASKS: &str = "INSERT INTO tasks (key, tenant, place, id, context, 
         lease, owner, lasts, wake, ends, snapshot, head, history, artifacts)";
 
 /// Without a lease, a wake-up or a snapshot these stay as they are; a negative wake-up is none.
+///
+/// The rows are locked, so they are where they are found. Without the detour, the planner would
+/// go through all tasks if it thought that there are fewer of them than changes.
 const UPDATE_TASKS: &str = "UPDATE tasks t SET state = u.state, updated = u.updated, \
         updated_nanos = u.updated_nanos, seq = u.seq, bytes = u.bytes, epoch = u.epoch, \
         lease = coalesce(u.lease, t.lease), \
@@ -101,12 +104,13 @@ const UPDATE_TASKS: &str = "UPDATE tasks t SET state = u.state, updated = u.upda
         head = CASE WHEN u.snapshot IS NULL THEN t.head ELSE u.head END, \
         history = CASE WHEN u.snapshot IS NULL THEN t.history ELSE u.history END, \
         artifacts = CASE WHEN u.snapshot IS NULL THEN t.artifacts ELSE u.artifacts END \
-    FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::smallint[], $5::bigint[], \
-        $6::bigint[], $7::bigint[], $8::smallint[], $9::text[], $10::bigint[], $11::bigint[], \
-        $12::boolean[], $13::bigint[], $14::bytea[], $15::bytea[], $16::bytea[]) \
+    FROM (SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::smallint[], \
+        $5::bigint[], $6::bigint[], $7::bigint[], $8::smallint[], $9::text[], $10::bigint[], \
+        $11::bigint[], $12::boolean[], $13::bigint[], $14::bytea[], $15::bytea[], $16::bytea[]) \
         u (key, state, updated, updated_nanos, seq, bytes, epoch, lease, owner, lasts, wake, ends, \
         snapshot, head, history, artifacts) \
-    WHERE t.key = u.key";
+        CROSS JOIN LATERAL (SELECT o.ctid AS row FROM tasks o WHERE o.key = u.key OFFSET 0) o) u \
+    WHERE t.ctid = u.row";
 
 const PIECES: &str = "INSERT INTO pieces (task, seq, body) \
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])";
@@ -131,7 +135,8 @@ const WEBHOOKS: &str = "INSERT INTO webhooks (task, id, url, secrets, major, min
         CASE WHEN u.sent < t.seq THEN clock_timestamp() END \
     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[], $5::int[], $6::int[], \
         $7::bigint[]) WITH ORDINALITY u (task, id, url, secrets, major, minor, sent, ordinal) \
-    JOIN tasks t ON t.key = u.task ORDER BY u.ordinal \
+    CROSS JOIN LATERAL (SELECT seq FROM tasks WHERE key = u.task OFFSET 0) t \
+    ORDER BY u.ordinal \
     ON CONFLICT (task, id) DO UPDATE SET url = excluded.url, secrets = excluded.secrets, \
         major = excluded.major, minor = excluded.minor, attempts = 0, \
         epoch = webhooks.epoch + 1, taken_until = NULL, \
