@@ -61,10 +61,21 @@ pub(super) struct UsedKey {
     pub(super) head: Option<Head>,
 }
 
+/// The mark of a batch, with the writer and the number of the batch.
+macro_rules! mark {
+    ($batch:literal) => {
+        concat!(
+            "INSERT INTO writers (key, batch) OVERRIDING SYSTEM VALUE VALUES (",
+            $batch,
+            ") ON CONFLICT (key) DO UPDATE SET batch = excluded.batch, seen = clock_timestamp()"
+        )
+    };
+}
+
+pub(super) use mark;
+
 /// Writes down which batch this is. The row may have been removed after days without one.
-pub(super) const MARK: &str = "INSERT INTO writers (key, batch) OVERRIDING SYSTEM VALUE \
-    VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET batch = excluded.batch, \
-    seen = clock_timestamp()";
+pub(super) const MARK: &str = mark!("$1, $2");
 
 /// Conversations are locked by their hash; the inner query sorts before the outer one locks.
 const LOCK_CONTEXTS: &str = "SELECT pg_advisory_xact_lock(hash) FROM ( \

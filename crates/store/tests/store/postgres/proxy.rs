@@ -68,12 +68,15 @@ impl Proxy {
 /// Carries bytes both ways until either side ends, or an order is carried out.
 async fn carry(mut client: TcpStream, mut server: TcpStream, orders: Arc<AtomicU8>) {
     let (mut from_client, mut from_server) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    let mut opening = None;
     loop {
         tokio::select! {
             read = client.read(&mut from_client) => {
                 let Ok(count @ 1..) = read else { return };
                 let bytes = &from_client[..count];
-                let is_commit = bytes.windows(7).any(|window| window == b"COMMIT\0");
+                opening = opening.or_else(|| name_of_opening(bytes));
+                let opens = opening.as_ref().is_some_and(|name| is_run(bytes, name));
+                let is_commit = opens || contains(bytes, b"COMMIT\0");
                 let order = orders.load(Ordering::SeqCst);
                 if is_commit && order != Cut::Never as u8 {
                     orders.store(Cut::Never as u8, Ordering::SeqCst);
@@ -98,13 +101,34 @@ async fn carry(mut client: TcpStream, mut server: TcpStream, orders: Arc<AtomicU
     }
 }
 
+/// The name that a statement is prepared under which is a transaction by itself.
+fn name_of_opening(bytes: &[u8]) -> Option<Vec<u8>> {
+    let text = b"\0WITH mark AS ";
+    let end = bytes.windows(text.len()).position(|window| window == text)?;
+    // Names are an `s` and a number.
+    let start = bytes[..end].iter().rposition(|byte| *byte == b's')?;
+    Some(bytes[start..end].to_vec())
+}
+
+/// Whether a prepared statement is run: its name stands behind that of a portal without one.
+fn is_run(bytes: &[u8], name: &[u8]) -> bool {
+    let bound = [b"\0", name, b"\0"].concat();
+    let places = bytes.windows(bound.len()).enumerate().filter(|(_, window)| *window == bound);
+    places.into_iter().any(|(place, _)| place >= 5 && bytes[place - 5] == b'B')
+}
+
+/// Waits until the server is ready and in no transaction.
 async fn wait_for_commit(server: &mut TcpStream) {
     let mut answer = Vec::new();
     let mut buffer = vec![0; 1 << 16];
-    while !answer.windows(7).any(|window| window == b"COMMIT\0") {
+    while !contains(&answer, b"Z\0\0\0\x05I") {
         match server.read(&mut buffer).await {
             Ok(count @ 1..) => answer.extend_from_slice(&buffer[..count]),
             _ => panic!("the server does not answer"),
         }
     }
+}
+
+fn contains(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
 }
