@@ -219,12 +219,14 @@ impl Receipt {
     /// Asks, on a new connection, whether the batch was written.
     ///
     /// A transaction that is still going on holds the lock of the row, so there is no answer
-    /// before it has ended.
+    /// before it has ended. One that has not begun yet, because the database has it but has not
+    /// come to it, is kept from it by a number that no batch has.
     pub(super) async fn is_written(self, address: &Address) -> Result<bool, Failure> {
         let ask = async {
             let connection = address.connect().await?;
-            let question = "SELECT batch FROM writers WHERE key = $1 FOR UPDATE";
-            let row = connection.client().query_opt(question, &[&self.writer]).await?;
+            let question = "UPDATE writers SET batch = CASE batch WHEN $2 THEN batch ELSE -1 END \
+                WHERE key = $1 RETURNING batch";
+            let row = connection.client().query_opt(question, &[&self.writer, &self.batch]).await?;
             Ok(row.is_some_and(|row| row.get::<_, i64>(0) == self.batch))
         };
         timeout(CALL, ask).await.unwrap_or(Err(Failure::TooSlow))

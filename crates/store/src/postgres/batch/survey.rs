@@ -61,13 +61,15 @@ pub(super) struct UsedKey {
     pub(super) head: Option<Head>,
 }
 
-/// The mark of a batch, with the writer and the number of the batch.
+/// The mark of a batch, with the writer and the number of the batch. Nothing comes after a batch
+/// that somebody has asked about (`Receipt::is_written`): the division by zero ends it.
 macro_rules! mark {
     ($batch:literal) => {
         concat!(
             "INSERT INTO writers (key, batch) OVERRIDING SYSTEM VALUE VALUES (",
             $batch,
-            ") ON CONFLICT (key) DO UPDATE SET batch = excluded.batch, seen = clock_timestamp()"
+            ") ON CONFLICT (key) DO UPDATE SET seen = clock_timestamp(), \
+             batch = excluded.batch / (writers.batch >= 0)::int"
         )
     };
 }
