@@ -89,9 +89,10 @@ pub(super) struct Receipt {
     batch: i64,
 }
 
-/// How many numbers for new tasks are kept, at least and at most.
-const LEAST_NUMBERS: usize = 4;
-const MOST_NUMBERS: usize = 128;
+/// With fewer numbers for new tasks than this, others are fetched: so many that the largest
+/// batch can be written without a look, however small those before it were.
+const LEAST_NUMBERS: usize = 64;
+const MOST_NUMBERS: usize = 256;
 
 /// Slots for counting, of which each writer has one to itself.
 const SLOTS: i32 = 1024;
@@ -121,7 +122,7 @@ impl Writer {
             let plan = PlanStatements::prepare(&connection).await?;
             let slot = take_slot(&connection).await?;
             let key = register(&connection).await?;
-            let numbers = VecDeque::new();
+            let numbers = plan.numbers(&connection, MOST_NUMBERS).await?;
             Ok(Self { connection, survey, plan, key, slot, batch: 0, numbers, is_broken: false })
         };
         timeout(CALL, connect).await.unwrap_or(Err(Failure::TooSlow))
@@ -166,7 +167,7 @@ impl Writer {
         let terms = Terms {
             begin: is_blind.then_some(receipt),
             slot: self.slot,
-            numbers: self.wanted_numbers(jobs.len()),
+            numbers: self.wanted_numbers(),
         };
         let written = timeout(CALL, plan.write(&self.connection, &self.plan, terms)).await;
         match written.unwrap_or(Err(Failure::TooSlow)) {
@@ -180,10 +181,12 @@ impl Writer {
         }
     }
 
-    /// How many numbers are fetched so that the next batch of so many tasks has some.
-    fn wanted_numbers(&self, jobs: usize) -> i64 {
-        let wanted = (2 * jobs).clamp(LEAST_NUMBERS, MOST_NUMBERS);
-        i64::try_from(wanted.saturating_sub(self.numbers.len())).unwrap_or_default()
+    /// How many numbers are fetched for the batches to come.
+    fn wanted_numbers(&self) -> i64 {
+        if self.numbers.len() >= LEAST_NUMBERS {
+            return 0;
+        }
+        i64::try_from(MOST_NUMBERS - self.numbers.len()).unwrap_or_default()
     }
 
     async fn look(
@@ -196,6 +199,7 @@ impl Writer {
             Job::Create(create) => Some(&create.place),
             Job::Append(_) => None,
         });
+        self.connection.refresh_plans().await?;
         let places = places.resolve(&self.connection, wanted).await?;
         if is_blind {
             return Ok(Survey::blind(places, self.numbers.drain(..jobs.len()).collect()));
@@ -215,12 +219,14 @@ impl Receipt {
     /// Asks, on a new connection, whether the batch was written.
     ///
     /// A transaction that is still going on holds the lock of the row, so there is no answer
-    /// before it has ended.
+    /// before it has ended. One that has not begun yet, because the database has it but has not
+    /// come to it, is kept from it by a number that no batch has.
     pub(super) async fn is_written(self, address: &Address) -> Result<bool, Failure> {
         let ask = async {
             let connection = address.connect().await?;
-            let question = "SELECT batch FROM writers WHERE key = $1 FOR UPDATE";
-            let row = connection.client().query_opt(question, &[&self.writer]).await?;
+            let question = "UPDATE writers SET batch = CASE batch WHEN $2 THEN batch ELSE -1 END \
+                WHERE key = $1 RETURNING batch";
+            let row = connection.client().query_opt(question, &[&self.writer, &self.batch]).await?;
             Ok(row.is_some_and(|row| row.get::<_, i64>(0) == self.batch))
         };
         timeout(CALL, ask).await.unwrap_or(Err(Failure::TooSlow))

@@ -12,7 +12,7 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject as _},
 };
 use rustls_platform_verifier::BuilderVerifierExt as _;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_postgres::{Client, Config, NoTls, Row, Statement, config::SslMode, types::ToSql};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
@@ -33,13 +33,19 @@ const CONNECT: Duration = Duration::from_millis(1500);
 /// - A call that was given up here ends soon over there, too.
 /// - A process that was stopped in the middle of a transaction must not hold its locks for
 ///   longer than others can wait.
-/// - All plans go by an index, whatever the statistics of a young table say, and are made once:
-///   there is one way to run each statement, and looking for it takes longer than going it.
+/// - All plans go by an index, whatever the statistics of a young table say, and are made once
+///   in a while (`PLANS_LAST`): there is one way to run each statement, and looking for it takes
+///   longer than going it.
 const SESSION: &str = "SET statement_timeout = '4s'; SET lock_timeout = '2s'; \
     SET idle_in_transaction_session_timeout = '1s'; SET client_min_messages = 'warning'; \
     SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
     SET enable_material = off; SET plan_cache_mode = force_generic_plan; SET jit = off; \
     SET default_transaction_isolation = 'read committed'";
+
+/// How long plans are kept. Those that were made for empty tables, where every index is as good
+/// as any other, must not be used for long when the tables have grown. What runs often leaves the
+/// planner no choice anyway.
+const PLANS_LAST: Duration = Duration::from_secs(10);
 
 /// Knows how to connect.
 #[derive(Clone)]
@@ -53,6 +59,8 @@ pub(super) struct Address {
 pub(super) struct Connection {
     client: Client,
     statements: Mutex<HashMap<Cow<'static, str>, Statement>>,
+    /// Since when plans are kept.
+    planned: Mutex<Instant>,
     /// Dropping it closes the socket, also if the server no longer listens.
     _driver: AbortOnDropHandle<()>,
 }
@@ -111,7 +119,8 @@ impl Address {
             (client, tokio::spawn(drive(connection)))
         };
         let driver = AbortOnDropHandle::new(driver);
-        Ok(Connection { client, statements: Mutex::default(), _driver: driver })
+        let planned = Mutex::new(Instant::now());
+        Ok(Connection { client, statements: Mutex::default(), planned, _driver: driver })
     }
 
     /// Connects, with the connection itself in the caller's hands, to hear notifications.
@@ -145,12 +154,29 @@ impl Connection {
         Ok(statement)
     }
 
+    /// Forgets plans that are old. Statements stay prepared, and are planned when they run.
+    pub(super) async fn refresh_plans(&self) -> Result<(), Failure> {
+        let is_due = {
+            let mut planned = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_due = planned.elapsed() >= PLANS_LAST;
+            if is_due {
+                *planned = Instant::now();
+            }
+            is_due
+        };
+        if is_due {
+            self.client.batch_execute("DISCARD PLANS").await?;
+        }
+        Ok(())
+    }
+
     /// Runs a prepared statement.
     pub(super) async fn query(
         &self,
         sql: impl Into<Cow<'static, str>>,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, Failure> {
+        self.refresh_plans().await?;
         let statement = self.prepare(sql).await?;
         Ok(self.client.query(&statement, parameters).await?)
     }
@@ -161,6 +187,7 @@ impl Connection {
         sql: impl Into<Cow<'static, str>>,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<u64, Failure> {
+        self.refresh_plans().await?;
         let statement = self.prepare(sql).await?;
         Ok(self.client.execute(&statement, parameters).await?)
     }

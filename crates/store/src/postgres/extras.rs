@@ -7,7 +7,7 @@ use nuncio_tasks::store::{Error, Head, Key, TaskRef};
 use super::{
     connection::Connection,
     error::Failure,
-    row::{self, ScopeNames, head_columns, head_tables, in_scope},
+    row::{self, ScopeNames, head_columns, in_scope, place_of_task},
     text::{quote, unquote},
 };
 
@@ -15,20 +15,26 @@ const NOTE: &str = "SELECT note FROM notes WHERE task = $1";
 
 const PARENT: &str = "SELECT parent FROM parents WHERE task = $1";
 
-/// In the order of their keys, which is that of their opening.
+/// In the order of their keys, which is that of their opening. The bounds and the order of the
+/// inner query are for the index, as in `task_by_id`.
 const CHILDREN: &str = concat!(
     "SELECT ",
     head_columns!(),
     " FROM ",
-    head_tables!(),
-    " JOIN parents c ON c.task = t.key AND c.tenant = n.key WHERE ",
+    "tenants n CROSS JOIN LATERAL (SELECT * FROM parents c WHERE c.tenant = n.key \
+        AND c.parent >= $4 AND c.parent <= $4 ORDER BY c.tenant, c.parent, c.task OFFSET 0) c \
+     CROSS JOIN LATERAL (SELECT * FROM tasks t WHERE t.key = c.task OFFSET 0) t CROSS JOIN ",
+    place_of_task!(),
+    " WHERE ",
     in_scope!(),
-    " AND c.parent = $4 ORDER BY c.task LIMIT $5"
+    " ORDER BY c.parent, c.task LIMIT $5"
 );
 
 const USED: &str = "SELECT k.request FROM tenants n \
-    JOIN places p ON p.tenant = n.key AND p.agent = $2 AND p.caller = $3 \
-    JOIN keys k ON k.place = p.key AND k.digest = sha256(convert_to($4, 'UTF8')) \
+    CROSS JOIN LATERAL (SELECT * FROM places p \
+        WHERE p.tenant = n.key AND p.agent = $2 AND p.caller = $3 OFFSET 0) p \
+    CROSS JOIN LATERAL (SELECT * FROM keys k WHERE k.place = p.key \
+        AND k.digest = sha256(convert_to($4, 'UTF8')) OFFSET 0) k \
     WHERE n.name = $1";
 
 /// Tells whether a key stands for something that was done at a place.

@@ -14,7 +14,7 @@ use super::{
     error::Failure,
     read::{found, with_entries},
     row::{
-        self, ScopeNames, head_columns, head_tables, in_scope, snapshot_columns, state_number,
+        self, ScopeNames, head_columns, in_scope, place_of_task, snapshot_columns, state_number,
         want_of,
     },
     text::quote,
@@ -69,12 +69,28 @@ macro_rules! newest_of {
     };
 }
 
+/// The tasks of a conversation of the tenant `n`, with bounds and an order as in `task_by_id`.
+macro_rules! of_context {
+    ($context:literal) => {
+        concat!(
+            "LATERAL (SELECT * FROM tasks t WHERE t.tenant = n.key AND t.context >= ",
+            $context,
+            " AND t.context <= ",
+            $context,
+            " ORDER BY t.tenant, t.context OFFSET 0) t"
+        )
+    };
+}
+
 const OF_TENANT: &str = newest_of!(
     "tenants n",
     "0",
     "t.tenant = n.key",
-    "JOIN places p ON p.key = t.place \
-     WHERE n.name = $1 AND $2::text IS NULL AND $3::text IS NULL"
+    concat!(
+        "CROSS JOIN ",
+        place_of_task!(),
+        " WHERE n.name = $1 AND $2::text IS NULL AND $3::text IS NULL"
+    )
 );
 
 const OF_PLACES: &str = newest_of!(
@@ -88,8 +104,11 @@ const OF_CONTEXT: &str = concat!(
     "SELECT ",
     page_columns!(),
     " FROM ",
-    head_tables!(),
-    " WHERE t.context = $11 AND t.state = ANY($4::smallint[]) AND ",
+    "tenants n CROSS JOIN ",
+    of_context!("$11"),
+    " CROSS JOIN ",
+    place_of_task!(),
+    " WHERE t.state = ANY($4::smallint[]) AND ",
     in_filter!(),
     " AND ",
     in_scope!(),
@@ -97,13 +116,15 @@ const OF_CONTEXT: &str = concat!(
 );
 
 const TOTAL_OF_TENANT: &str = "SELECT coalesce(sum(c.tasks), 0)::bigint FROM tenants n \
-    JOIN counts c ON c.tenant = n.key AND c.place = 0 AND c.state = ANY($4::smallint[]) \
+    CROSS JOIN LATERAL (SELECT * FROM counts c WHERE c.tenant = n.key AND c.place = 0 \
+        AND c.state = ANY($4::smallint[]) OFFSET 0) c \
     WHERE n.name = $1 AND $2::text IS NULL AND $3::text IS NULL \
         AND $5::bigint IS NOT NULL AND $6::text IS NULL";
 
 const TOTAL_OF_PLACES: &str = concat!(
     "SELECT coalesce(sum(c.tasks), 0)::bigint FROM tenants n JOIN places p ON p.tenant = n.key \
-     JOIN counts c ON c.tenant = n.key AND c.place = p.key AND c.state = ANY($4::smallint[]) \
+     CROSS JOIN LATERAL (SELECT * FROM counts c WHERE c.tenant = n.key AND c.place = p.key \
+        AND c.state = ANY($4::smallint[]) OFFSET 0) c \
      WHERE ",
     in_scope!(),
     " AND $5::bigint IS NOT NULL AND $6::text IS NULL"
@@ -122,9 +143,11 @@ const COUNT_SINCE_OF_PLACES: &str = concat!(
 );
 
 const COUNT_OF_CONTEXT: &str = concat!(
-    "SELECT count(*) FROM tenants n JOIN tasks t ON t.tenant = n.key AND t.context = $6 \
-     JOIN places p ON p.key = t.place \
-     WHERE t.state = ANY($4::smallint[]) AND t.updated >= $5 AND ",
+    "SELECT count(*) FROM tenants n CROSS JOIN ",
+    of_context!("$6"),
+    " CROSS JOIN ",
+    place_of_task!(),
+    " WHERE t.state = ANY($4::smallint[]) AND t.updated >= $5 AND ",
     in_scope!()
 );
 

@@ -13,7 +13,10 @@ use tokio_postgres::Row;
 use super::{
     connection::Connection,
     error::Failure,
-    row::{self, HEAD_COLUMNS, ScopeNames, head_columns, head_tables, in_scope, snapshot_columns},
+    row::{
+        self, HEAD_COLUMNS, ScopeNames, head_columns, in_scope, named_task, place_of_task,
+        snapshot_columns, task_by_id,
+    },
     text::quote,
 };
 use crate::piece;
@@ -21,15 +24,8 @@ use crate::piece;
 /// How often reading begins anew when logs are removed meanwhile.
 const MOST_TRIES: usize = 4;
 
-const FIND: &str = concat!(
-    "SELECT ",
-    head_columns!(),
-    " FROM ",
-    head_tables!(),
-    " WHERE ",
-    in_scope!(),
-    " AND t.id = $4"
-);
+const FIND: &str =
+    concat!("SELECT ", head_columns!(), " FROM ", named_task!(), " WHERE ", in_scope!());
 
 const LOAD: &str = concat!(
     "SELECT ",
@@ -37,19 +33,19 @@ const LOAD: &str = concat!(
     ", ",
     snapshot_columns!("$7", "$5", "$6"),
     " FROM ",
-    head_tables!(),
+    named_task!(),
     " WHERE ",
-    in_scope!(),
-    " AND t.id = $4"
+    in_scope!()
 );
 
-/// Up to the piece that has the last entry in it.
+/// Up to the piece that has the last entry in it, of each task in their order.
 const ENTRIES: &str = "SELECT e.task, e.seq, e.body \
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) u (task, after, upto) \
     CROSS JOIN LATERAL (SELECT min(p.seq) AS seq FROM pieces p \
         WHERE p.task = u.task AND p.seq >= u.upto) last \
-    JOIN pieces e ON e.task = u.task AND e.seq > u.after AND e.seq <= last.seq \
-    ORDER BY e.task, e.seq";
+    CROSS JOIN LATERAL (SELECT * FROM pieces e \
+        WHERE e.task = u.task AND e.seq > u.after AND e.seq <= last.seq \
+        ORDER BY e.task, e.seq OFFSET 0) e";
 
 /// The sizes are known without reading the bodies.
 const TAIL: &str = "SELECT seq, body FROM ( \
@@ -163,6 +159,7 @@ pub(super) async fn tail(
     let (behind, most) = (row::signed(after.0), row::count(limit.entries.max(1)));
     // A piece has more in it than its texts, and perhaps some that are not behind the place.
     let size = row::count(limit.bytes.saturating_mul(2).saturating_add(piece::MOST_BYTES));
+    connection.refresh_plans().await?;
     let tail = connection.prepare(TAIL).await?;
     let marks = connection.prepare(MARKS).await?;
     let client = connection.client();

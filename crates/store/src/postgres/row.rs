@@ -30,7 +30,42 @@ macro_rules! head_columns {
 /// The tables that [`head_columns`] names.
 macro_rules! head_tables {
     () => {
-        "tasks t JOIN places p ON p.key = t.place JOIN tenants n ON n.key = t.tenant"
+        concat!("tasks t CROSS JOIN ", place_of_task!(), " CROSS JOIN ", tenant_of_task!())
+    };
+}
+
+/// The place of a task `t` as `p`. The fence leaves the planner no other way than from the task
+/// to its place: for a table that it thinks empty, it would rather go through all of it.
+macro_rules! place_of_task {
+    () => {
+        "LATERAL (SELECT * FROM places p WHERE p.key = t.place OFFSET 0) p"
+    };
+}
+
+/// The tenant of a task `t` as `n`, in the same way.
+macro_rules! tenant_of_task {
+    () => {
+        "LATERAL (SELECT * FROM tenants n WHERE n.key = t.tenant OFFSET 0) n"
+    };
+}
+
+/// The task of a tenant with an identifier, as a subquery for a lateral join.
+///
+/// Bounds in place of an equality, and the order, which is that of one index alone: with others
+/// that begin with the tenant, too, all tasks of it would have to be sorted. An equality would
+/// make the order superfluous, and the planner takes any of these indexes while it thinks that
+/// there are few tasks, and filters.
+macro_rules! task_by_id {
+    ($tenant:literal, $id:literal) => {
+        concat!(
+            "LATERAL (SELECT * FROM tasks t WHERE t.tenant = ",
+            $tenant,
+            " AND t.id >= ",
+            $id,
+            " AND t.id <= ",
+            $id,
+            " ORDER BY t.tenant, t.id LIMIT 1) t"
+        )
     };
 }
 
@@ -63,7 +98,22 @@ macro_rules! snapshot_columns {
     };
 }
 
-pub(super) use {head_columns, head_tables, in_scope, snapshot_columns};
+/// A task with the names of its place, of the tenant $1 and with the identifier $4.
+macro_rules! named_task {
+    () => {
+        concat!(
+            "tenants n CROSS JOIN ",
+            task_by_id!("n.key", "$4"),
+            " CROSS JOIN ",
+            place_of_task!()
+        )
+    };
+}
+
+pub(super) use {
+    head_columns, head_tables, in_scope, named_task, place_of_task, snapshot_columns, task_by_id,
+    tenant_of_task,
+};
 
 /// How many columns [`head_columns`] has.
 pub(super) const HEAD_COLUMNS: usize = 13;

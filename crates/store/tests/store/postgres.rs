@@ -7,6 +7,7 @@ mod hints;
 mod hub;
 mod opening;
 mod outage;
+mod plans;
 mod proxy;
 mod story;
 mod tls;

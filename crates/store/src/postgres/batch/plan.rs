@@ -2,7 +2,7 @@
 
 mod columns;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use futures_util::future::{BoxFuture, join_all};
 use nuncio_protocol::state::TaskState;
@@ -15,9 +15,14 @@ use tokio_postgres::{Row, Statement, types::ToSql};
 use super::{
     Receipt,
     lease::Change,
-    survey::{MARK, NUMBERS},
+    survey::{MARK, NUMBERS, mark},
 };
-use crate::postgres::{connection::Connection, error::Failure, place::PlaceKey, row::state_number};
+use crate::postgres::{
+    connection::Connection,
+    error::Failure,
+    place::PlaceKey,
+    row::{self, state_number},
+};
 
 use columns::{CountColumns, Keys, NoteColumns, Parents, Pieces, TaskColumns, WebhookColumns};
 
@@ -71,7 +76,11 @@ impl ChangedTask {
     }
 }
 
-const INSERT_TASKS: &str = "INSERT INTO tasks (key, tenant, place, id, context, state, updated, \
+/// Inserts tasks of which the columns are $1 to $20, once for every row that `$before` names.
+macro_rules! insert_tasks {
+    ($before:literal) => {
+        concat!(
+    "INSERT INTO tasks (key, tenant, place, id, context, state, updated, \
         updated_nanos, seq, bytes, epoch, lease, lease_owner, lease_until, wake_at, ended_at, \
         snapshot, head, history, artifacts) \
     OVERRIDING SYSTEM VALUE \
@@ -80,14 +89,24 @@ const INSERT_TASKS: &str = "INSERT INTO tasks (key, tenant, place, id, context, 
         CASE WHEN lease > 0 THEN clock_timestamp() + lasts * interval '1 microsecond' END, \
         CASE WHEN wake >= 0 THEN clock_timestamp() + wake * interval '1 microsecond' END, \
         CASE WHEN ends THEN clock_timestamp() END, snapshot, head, history, artifacts \
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::smallint[], \
+    FROM ",
+    $before,
+    "unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::smallint[], \
         $7::bigint[], $8::smallint[], $9::bigint[], $10::bigint[], $11::bigint[], \
         $12::smallint[], $13::text[], $14::bigint[], $15::bigint[], $16::boolean[], \
         $17::bigint[], $18::bytea[], $19::bytea[], $20::bytea[]) \
         u (key, tenant, place, id, context, state, updated, updated_nanos, seq, bytes, epoch, \
-        lease, owner, lasts, wake, ends, snapshot, head, history, artifacts)";
+        lease, owner, lasts, wake, ends, snapshot, head, history, artifacts)"
+    )
+    };
+}
+
+const INSERT_TASKS: &str = insert_tasks!("");
 
 /// Without a lease, a wake-up or a snapshot these stay as they are; a negative wake-up is none.
+///
+/// The rows are locked, so they are where they are found. Without the detour, the planner would
+/// go through all tasks if it thought that there are fewer of them than changes.
 const UPDATE_TASKS: &str = "UPDATE tasks t SET state = u.state, updated = u.updated, \
         updated_nanos = u.updated_nanos, seq = u.seq, bytes = u.bytes, epoch = u.epoch, \
         lease = coalesce(u.lease, t.lease), \
@@ -101,15 +120,29 @@ const UPDATE_TASKS: &str = "UPDATE tasks t SET state = u.state, updated = u.upda
         head = CASE WHEN u.snapshot IS NULL THEN t.head ELSE u.head END, \
         history = CASE WHEN u.snapshot IS NULL THEN t.history ELSE u.history END, \
         artifacts = CASE WHEN u.snapshot IS NULL THEN t.artifacts ELSE u.artifacts END \
-    FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::smallint[], $5::bigint[], \
-        $6::bigint[], $7::bigint[], $8::smallint[], $9::text[], $10::bigint[], $11::bigint[], \
-        $12::boolean[], $13::bigint[], $14::bytea[], $15::bytea[], $16::bytea[]) \
+    FROM (SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::smallint[], \
+        $5::bigint[], $6::bigint[], $7::bigint[], $8::smallint[], $9::text[], $10::bigint[], \
+        $11::bigint[], $12::boolean[], $13::bigint[], $14::bytea[], $15::bytea[], $16::bytea[]) \
         u (key, state, updated, updated_nanos, seq, bytes, epoch, lease, owner, lasts, wake, ends, \
         snapshot, head, history, artifacts) \
-    WHERE t.key = u.key";
+        CROSS JOIN LATERAL (SELECT o.ctid AS row FROM tasks o WHERE o.key = u.key OFFSET 0) o) u \
+    WHERE t.ctid = u.row";
 
-const PIECES: &str = "INSERT INTO pieces (task, seq, body) \
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])";
+macro_rules! insert_pieces {
+    ($tasks:literal, $seqs:literal, $bodies:literal) => {
+        concat!(
+            "INSERT INTO pieces (task, seq, body) SELECT * FROM unnest(",
+            $tasks,
+            "::bigint[], ",
+            $seqs,
+            "::bigint[], ",
+            $bodies,
+            "::bytea[])"
+        )
+    };
+}
+
+const PIECES: &str = insert_pieces!("$1", "$2", "$3");
 
 const FORGET_KEYS: &str = "DELETE FROM keys WHERE task = ANY($1::bigint[]) AND seq = 1";
 
@@ -131,7 +164,8 @@ const WEBHOOKS: &str = "INSERT INTO webhooks (task, id, url, secrets, major, min
         CASE WHEN u.sent < t.seq THEN clock_timestamp() END \
     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[], $5::int[], $6::int[], \
         $7::bigint[]) WITH ORDINALITY u (task, id, url, secrets, major, minor, sent, ordinal) \
-    JOIN tasks t ON t.key = u.task ORDER BY u.ordinal \
+    CROSS JOIN LATERAL (SELECT seq FROM tasks WHERE key = u.task OFFSET 0) t \
+    ORDER BY u.ordinal \
     ON CONFLICT (task, id) DO UPDATE SET url = excluded.url, secrets = excluded.secrets, \
         major = excluded.major, minor = excluded.minor, attempts = 0, \
         epoch = webhooks.epoch + 1, taken_until = NULL, \
@@ -145,16 +179,51 @@ const RECOUNT: &str = "UPDATE tasks t \
 const WAKE: &str = "UPDATE webhooks SET due_at = clock_timestamp() \
     WHERE task = ANY($1::bigint[]) AND due_at IS NULL";
 
-const COUNTS: &str = "INSERT INTO counts (tenant, place, state, writer, tasks) \
-    SELECT tenant, place, state, $5::int, tasks \
-    FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[]) \
-        u (tenant, place, state, tasks) \
-    ON CONFLICT (tenant, place, state, writer) DO UPDATE SET tasks = counts.tasks + excluded.tasks";
+macro_rules! count_tasks {
+    ($tenants:literal, $places:literal, $states:literal, $by:literal, $slot:literal) => {
+        concat!(
+            "INSERT INTO counts (tenant, place, state, writer, tasks) \
+             SELECT tenant, place, state, ",
+            $slot,
+            "::int, tasks FROM unnest(",
+            $tenants,
+            "::bigint[], ",
+            $places,
+            "::bigint[], ",
+            $states,
+            "::smallint[], ",
+            $by,
+            "::bigint[]) u (tenant, place, state, tasks) \
+             ON CONFLICT (tenant, place, state, writer) \
+             DO UPDATE SET tasks = counts.tasks + excluded.tasks"
+        )
+    };
+}
+
+const COUNTS: &str = count_tasks!("$1", "$2", "$3", "$4", "$5");
+
+/// All that most batches of new tasks write, as one statement, which is a transaction by itself:
+/// every statement has a price of its own, and there are five fewer.
+///
+/// The mark is what the outer query looks at first, so it is there before anything else is.
+const OPEN: &str = concat!(
+    "WITH mark AS (",
+    mark!("$29, $30"),
+    " RETURNING key AS writer), new AS (",
+    insert_tasks!("mark CROSS JOIN "),
+    "), piece AS (",
+    insert_pieces!("$21", "$22", "$23"),
+    "), counted AS (",
+    count_tasks!("$24", "$25", "$26", "$27", "$28"),
+    ") SELECT n.number FROM mark LEFT JOIN LATERAL (SELECT nextval('tasks_key_seq') AS number \
+     FROM generate_series(1, $31::bigint)) n ON true"
+);
 
 /// The statements of a plan, prepared, so that all of them are sent at once and in order.
 pub(super) struct Statements {
     mark: Statement,
     numbers: Statement,
+    open: Statement,
     writes: [Statement; 11],
 }
 
@@ -174,6 +243,7 @@ impl Statements {
         let all = [
             MARK,
             NUMBERS,
+            OPEN,
             INSERT_TASKS,
             UPDATE_TASKS,
             PIECES,
@@ -191,10 +261,21 @@ impl Statements {
             prepared.push(statement?);
         }
         let missing = || Failure::Lost("a statement was not prepared");
-        let writes = prepared.split_off(2).try_into().map_err(|_| missing())?;
+        let writes = prepared.split_off(3).try_into().map_err(|_| missing())?;
+        let open = prepared.pop().ok_or_else(missing)?;
         let numbers = prepared.pop().ok_or_else(missing)?;
         let mark = prepared.pop().ok_or_else(missing)?;
-        Ok(Self { mark, numbers, writes })
+        Ok(Self { mark, numbers, open, writes })
+    }
+
+    /// Fetches numbers for new tasks.
+    pub(super) async fn numbers(
+        &self,
+        connection: &Connection,
+        count: usize,
+    ) -> Result<VecDeque<i64>, Failure> {
+        let rows = connection.client().query(&self.numbers, &[&row::count(count)]).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 }
 
@@ -211,6 +292,17 @@ impl Plan<'_> {
     /// Tells whether there is nothing to write.
     pub(super) fn is_empty(&self) -> bool {
         self.new.is_empty() && self.changed.is_empty()
+    }
+
+    /// Tells whether there are but new tasks and their logs.
+    fn is_only_new(&self) -> bool {
+        self.changed.is_empty()
+            && self.keys.tasks.is_empty()
+            && self.without_key.is_empty()
+            && self.notes.is_empty()
+            && self.parents.tasks.is_empty()
+            && self.webhooks.is_empty()
+            && self.woken.is_empty()
     }
 
     /// Counts a task that comes to be in a state, or goes from one to another.
@@ -237,6 +329,9 @@ impl Plan<'_> {
         terms: Terms,
     ) -> Result<Vec<i64>, Failure> {
         let Terms { begin, slot, numbers } = terms;
+        if let Some(receipt) = begin.filter(|_| self.is_only_new()) {
+            return self.open(connection, statements, receipt, slot, numbers).await;
+        }
         let client = connection.client();
         let new = TaskColumns::of_new(&self.new, &self.snapshots);
         let changed = TaskColumns::of_changed(&self.changed, &self.snapshots);
@@ -283,5 +378,24 @@ impl Plan<'_> {
         // that follow.
         let answers = join_all(answers).await.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(answers.iter().flatten().map(|row| row.get(0)).collect())
+    }
+
+    /// Writes new tasks and nothing else, as [`write`](Self::write) does.
+    async fn open(
+        &self,
+        connection: &Connection,
+        statements: &Statements,
+        receipt: Receipt,
+        slot: i32,
+        numbers: i64,
+    ) -> Result<Vec<i64>, Failure> {
+        let new = TaskColumns::of_new(&self.new, &self.snapshots);
+        let counts = CountColumns::of(&self.counts);
+        let mut parameters = new.to_insert();
+        parameters.extend(self.pieces.parameters());
+        parameters.extend(counts.parameters(&slot));
+        parameters.extend([&receipt.writer as &(dyn ToSql + Sync), &receipt.batch, &numbers]);
+        let rows = connection.client().query(&statements.open, &parameters).await?;
+        Ok(rows.iter().filter_map(|row| row.get(0)).collect())
     }
 }

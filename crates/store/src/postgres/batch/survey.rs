@@ -19,7 +19,10 @@ use crate::postgres::{
     connection::Connection,
     error::Failure,
     place::PlaceKey,
-    row::{self, HEAD_COLUMNS, head_columns, head_tables, state_number},
+    row::{
+        self, HEAD_COLUMNS, head_columns, head_tables, place_of_task, state_number, task_by_id,
+        tenant_of_task,
+    },
     text::{quote, unquote},
 };
 
@@ -58,10 +61,23 @@ pub(super) struct UsedKey {
     pub(super) head: Option<Head>,
 }
 
+/// The mark of a batch, with the writer and the number of the batch. Nothing comes after a batch
+/// that somebody has asked about (`Receipt::is_written`): the division by zero ends it.
+macro_rules! mark {
+    ($batch:literal) => {
+        concat!(
+            "INSERT INTO writers (key, batch) OVERRIDING SYSTEM VALUE VALUES (",
+            $batch,
+            ") ON CONFLICT (key) DO UPDATE SET seen = clock_timestamp(), \
+             batch = excluded.batch / (writers.batch >= 0)::int"
+        )
+    };
+}
+
+pub(super) use mark;
+
 /// Writes down which batch this is. The row may have been removed after days without one.
-pub(super) const MARK: &str = "INSERT INTO writers (key, batch) OVERRIDING SYSTEM VALUE \
-    VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET batch = excluded.batch, \
-    seen = clock_timestamp()";
+pub(super) const MARK: &str = mark!("$1, $2");
 
 /// Conversations are locked by their hash; the inner query sorts before the outer one locks.
 const LOCK_CONTEXTS: &str = "SELECT pg_advisory_xact_lock(hash) FROM ( \
@@ -80,16 +96,22 @@ const KEYS: &str = concat!(
     "SELECT u.job, k.request, k.task_id, k.seq, t.key IS NOT NULL, ",
     head_columns!(),
     " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) u (job, place, task, text) \
-     LEFT JOIN tasks own ON own.key = u.task \
-     JOIN keys k ON k.place = coalesce(u.place, own.place) \
-        AND k.digest = sha256(convert_to(u.text, 'UTF8')) \
-     LEFT JOIN (",
-    head_tables!(),
-    ") ON t.key = k.task"
+     LEFT JOIN LATERAL (SELECT place FROM tasks WHERE key = u.task OFFSET 0) own ON true \
+     CROSS JOIN LATERAL (SELECT * FROM keys k WHERE k.place = coalesce(u.place, own.place) \
+        AND k.digest = sha256(convert_to(u.text, 'UTF8')) OFFSET 0) k \
+     LEFT JOIN LATERAL (SELECT * FROM tasks t WHERE t.key = k.task OFFSET 0) t ON true \
+     LEFT JOIN ",
+    place_of_task!(),
+    " ON true LEFT JOIN ",
+    tenant_of_task!(),
+    " ON true"
 );
 
-const EXISTING: &str = "SELECT u.job FROM unnest($1::bigint[], $2::bigint[], $3::text[]) \
-    u (job, tenant, id) JOIN tasks t ON t.tenant = u.tenant AND t.id = u.id";
+const EXISTING: &str = concat!(
+    "SELECT u.job FROM unnest($1::bigint[], $2::bigint[], $3::text[]) u (job, tenant, id) \
+     CROSS JOIN ",
+    task_by_id!("u.tenant", "u.id")
+);
 
 /// Visits each place of a conversation once, however many tasks it has there.
 const FOREIGN: &str = "SELECT u.job \
@@ -106,8 +128,10 @@ const FOREIGN: &str = "SELECT u.job \
 
 const UNFINISHED: &str = "SELECT u.job, sum(c.tasks)::bigint \
     FROM unnest($1::bigint[], $2::bigint[], $3::text[]) u (job, tenant, caller) \
-    JOIN places p ON p.tenant = u.tenant AND p.caller = u.caller \
-    JOIN counts c ON c.tenant = p.tenant AND c.place = p.key AND c.state = ANY($4::smallint[]) \
+    CROSS JOIN LATERAL (SELECT * FROM places p \
+        WHERE p.tenant = u.tenant AND p.caller = u.caller OFFSET 0) p \
+    CROSS JOIN LATERAL (SELECT * FROM counts c WHERE c.tenant = p.tenant AND c.place = p.key \
+        AND c.state = ANY($4::smallint[]) OFFSET 0) c \
     GROUP BY u.job";
 
 pub(super) const NUMBERS: &str =

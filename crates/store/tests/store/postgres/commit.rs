@@ -89,6 +89,25 @@ async fn a_commit_that_never_arrives_is_refused_and_nothing_is_written() {
     assert_eq!(seq.0, 2);
 }
 
+/// What was refused is never written, also if the database comes to it only then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_batch_that_arrives_after_its_refusal_is_not_written() {
+    let Some(postgres) = services::postgres().await else { return };
+    let database = postgres.database().await;
+    let proxy = Proxy::start(&database.url()).await;
+    let store = open(proxy.url(&database.url())).await;
+    // The first task makes the writer connect.
+    new(&*store).await;
+
+    proxy.cut_next(Cut::Late);
+    let id = TaskId::generate();
+    let refused = store.create(opening_of(ann(), id.clone(), ContextId::generate())).await;
+    assert!(matches!(refused, Err(Error::Unavailable(_))), "found {refused:?}");
+    assert!(proxy.has_cut());
+    proxy.deliver().await;
+    assert_eq!(store.find(&Scope::from(&ann()), &id).await.expect("answered"), None);
+}
+
 /// R06, R11: however connections end, every answer says what is in the log.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_answer_is_true_while_connections_are_killed() {
@@ -191,7 +210,7 @@ async fn an_outcome_is_not_guessed_while_the_commit_goes_on() {
         tokio::spawn(async move { store.append(input(&head, "slow")).await })
     };
     let asking = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
-        AND wait_event_type = 'Lock' AND query LIKE 'SELECT batch FROM writers%'";
+        AND wait_event_type = 'Lock' AND query LIKE 'UPDATE writers SET batch%'";
     eventually("the writer asks what became of it", async || {
         let row = holder.query_one(asking, &[]).await.expect("answered");
         (row.get::<_, i64>(0) > 0).then_some(())
