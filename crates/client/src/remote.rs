@@ -44,6 +44,15 @@ struct Inner {
     options: Options,
 }
 
+/// What is asked of a peer.
+struct Asked {
+    prepared: Prepared,
+    /// Whether the answer comes only when the task has ended.
+    waits: bool,
+    deadline: Option<Instant>,
+    watching: Option<Watching>,
+}
+
 /// Options of a [`Remote`].
 #[derive(Debug)]
 #[must_use]
@@ -89,10 +98,19 @@ impl Remote {
     }
 
     /// Makes a call that is answered once.
-    pub async fn call(&self, ctx: CallContext, request: Request) -> Result<Answered, Error> {
-        match self.open(&ctx, request, None).await? {
-            Opened::Answer(response) => Ok(response),
-            Opened::Frames(_) => Err(Error::Peer(unexpected())),
+    pub fn call(
+        &self,
+        ctx: CallContext,
+        request: Request,
+    ) -> impl Future<Output = Result<Answered, Error>> + Send {
+        // Written before anybody waits, so that whoever waits need not carry what was asked.
+        let asked = self.ask(&ctx, request, None);
+        drop(ctx);
+        async move {
+            match self.open(asked?).await? {
+                Opened::Answer(response) => Ok(response),
+                Opened::Frames(_) => Err(Error::Peer(unexpected())),
+            }
         }
     }
 
@@ -106,24 +124,28 @@ impl Remote {
     }
 
     /// Opens a stream once more, behind the event of an id.
-    pub(crate) async fn open_stream(
+    pub(crate) fn open_stream(
         &self,
         ctx: &CallContext,
         request: Request,
         last_id: Option<&[u8]>,
-    ) -> Result<Frames, Error> {
-        match self.open(ctx, request, last_id).await? {
-            Opened::Frames(frames) => Ok(frames),
-            Opened::Answer(_) => Err(Error::Peer(unexpected())),
+    ) -> impl Future<Output = Result<Frames, Error>> + Send + use<'_> {
+        let asked = self.ask(ctx, request, last_id);
+        async move {
+            match self.open(asked?).await? {
+                Opened::Frames(frames) => Ok(frames),
+                Opened::Answer(_) => Err(Error::Peer(unexpected())),
+            }
         }
     }
 
-    async fn open(
+    /// Writes a request, for however many attempts.
+    fn ask(
         &self,
         ctx: &CallContext,
         request: Request,
         last_id: Option<&[u8]>,
-    ) -> Result<Opened, Error> {
+    ) -> Result<Box<Asked>, Error> {
         let Inner { transport, options, .. } = &*self.inner;
         let waits = waits(&request);
         let watching = self.observer.as_ref().map(|observer| Watching::new(observer, &request));
@@ -140,11 +162,16 @@ impl Remote {
             prepared.headers_mut().insert(transport::LAST_EVENT_ID, id);
         }
         let deadline = ctx.deadline.map(Instant::from_std);
+        Ok(Box::new(Asked { prepared, waits, deadline, watching }))
+    }
+
+    async fn open(&self, asked: Box<Asked>) -> Result<Opened, Error> {
+        let options = &self.inner.options;
         let mut attempts = 0;
         let mut may_prove_again = true;
         loop {
             attempts += 1;
-            let error = match self.attempt(&prepared, waits, deadline, watching.as_ref()).await {
+            let error = match self.attempt(&asked).await {
                 Ok(opened) => return Ok(opened),
                 Err(error) => error,
             };
@@ -154,40 +181,35 @@ impl Remote {
                     continue;
                 }
             }
-            let operation = prepared.operation;
+            let operation = asked.prepared.operation;
             let Some(pause) = options.retries.next(operation, &error, attempts, retry::random())
             else {
                 return Err(error);
             };
             // Who cannot come back in time is told now.
-            if deadline.is_some_and(|end| Instant::now() + pause >= end) {
+            if asked.deadline.is_some_and(|end| Instant::now() + pause >= end) {
                 return Err(error);
             }
             sleep(pause).await;
         }
     }
 
-    async fn attempt(
-        &self,
-        prepared: &Prepared,
-        waits: bool,
-        deadline: Option<Instant>,
-        watching: Option<&Watching>,
-    ) -> Result<Opened, Error> {
+    async fn attempt(&self, asked: &Asked) -> Result<Opened, Error> {
         let Inner { transport, breaker, options } = &*self.inner;
+        let Asked { prepared, waits, deadline, watching } = asked;
         let credentials = &self.credentials;
         let passage = breaker.ask().map_err(|until| Error::BreakerOpen { until })?;
-        let timeouts = options.clocks.of(prepared.operation, waits, deadline)?;
+        let timeouts = options.clocks.of(prepared.operation, *waits, *deadline)?;
         let proof = match credentials {
             None => None,
             Some(credentials) => {
                 let mut headers = HeaderMap::new();
                 let (guard, url) = (transport.guard(), prepared.url(transport.interface()));
                 let url = prove(&**credentials, guard, url, &mut headers).await?;
-                Some(Proof { headers, url })
+                Some(Box::new(Proof { headers, url }))
             }
         };
-        let outcome = transport.send(prepared, proof, timeouts, watching).await;
+        let outcome = transport.send(prepared, proof, timeouts, watching.as_ref()).await;
         passage.tell(match &outcome {
             Err(error) if error.is_failure_of_peer() => Outcome::Failed,
             Err(error) if error.is_unsent() => Outcome::Unknown,

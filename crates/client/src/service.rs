@@ -1,6 +1,6 @@
 //! Everything that can be called is a service like any other.
 
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use nuncio_protocol::{
     card::AgentCard,
     error::{Error as ProtocolError, ErrorKind},
@@ -147,18 +147,21 @@ macro_rules! service {
 service!(Remote);
 service!(Agent);
 
-async fn answer<T>(
+/// Picks the answer to a call. The future is hardly larger than that of the call.
+fn answer<T>(
     call: impl Future<Output = Result<Answered, Error>>,
     pick: fn(Answered) -> Option<T>,
-) -> Result<T, ProtocolError> {
-    pick(call.await?).ok_or_else(unexpected)
+) -> impl Future<Output = Result<T, ProtocolError>> {
+    call.map(move |answered| pick(answered?).ok_or_else(unexpected))
 }
 
-async fn events(
+fn events(
     stream: impl Future<Output = Result<Followed, Error>>,
-) -> Result<Events, ProtocolError> {
-    let followed = stream.await?;
-    Ok(Box::pin(followed.map(|event| event.map_err(ProtocolError::from))))
+) -> impl Future<Output = Result<Events, ProtocolError>> {
+    stream.map(|followed| {
+        let events: Events = Box::pin(followed?.map(|event| event.map_err(ProtocolError::from)));
+        Ok(events)
+    })
 }
 
 /// Says that a transport answered with what was not asked for, which none does.

@@ -60,7 +60,8 @@ impl Followed {
     ) -> Result<Self, Error> {
         // A message is needed again only if it may be sent again before any event has come.
         let operation = request.operation();
-        let again = remote.options().retries.may_repeat(operation).then(|| request.clone());
+        let again =
+            remote.options().retries.may_repeat(operation).then(|| Box::new(request.clone()));
         let task = match &request {
             Request::SubscribeToTask(request) => Some(request.id.clone()),
             _ => None,
@@ -119,7 +120,7 @@ struct Follower {
     remote: Remote,
     ctx: CallContext,
     /// The request, if it may be made again.
-    again: Option<Request>,
+    again: Option<Box<Request>>,
     /// `None` while the stream is broken.
     frames: Option<Frames>,
     /// Events that were missed.
@@ -361,7 +362,7 @@ impl Follower {
             (Some(id), _) => {
                 Request::SubscribeToTask(SubscribeToTaskRequest { tenant: None, id: id.clone() })
             }
-            (None, Some(request)) => request.clone(),
+            (None, Some(request)) => Request::clone(request),
             // It may or may not have begun a task: to send it again might begin a second.
             (None, None) => return Err(last),
         };

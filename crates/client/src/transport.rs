@@ -156,13 +156,13 @@ impl Transport {
     pub(crate) async fn send(
         &self,
         prepared: &Prepared,
-        proof: Option<Proof>,
+        proof: Option<Box<Proof>>,
         timeouts: Timeouts,
         watching: Option<&Watching>,
     ) -> Result<Opened, Error> {
         let Interface { form, .. } = self.wire.interface;
         let sent = || (prepared.url(&self.wire.interface), &prepared.headers);
-        let watched = watching.map(|watching| watching.begin(form, sent(), proof.as_ref()));
+        let watched = watching.map(|watching| watching.begin(form, sent(), proof.as_deref()));
         let outcome = self.exchange(prepared, proof, timeouts, watched.as_ref()).await;
         if let (Some(watched), Err(error)) = (&watched, &outcome) {
             watched.failed(error);
@@ -173,15 +173,16 @@ impl Transport {
     async fn exchange(
         &self,
         prepared: &Prepared,
-        proof: Option<Proof>,
+        proof: Option<Box<Proof>>,
         timeouts: Timeouts,
         watched: Option<&Arc<Watched>>,
     ) -> Result<Opened, Error> {
         let mut headers = prepared.headers.clone();
         let mut proven = None;
         if let Some(proof) = proof {
-            headers.extend(proof.headers);
-            proven = Some(proof.url);
+            let Proof { headers: more, url } = *proof;
+            headers.extend(more);
+            proven = Some(url);
         }
         let operation = prepared.operation;
         let (method, url, body, id) = match &prepared.written {
@@ -202,13 +203,20 @@ impl Transport {
             watched.request(method, url, &headers, body);
         }
         let url = proven.as_ref().unwrap_or(url);
-        let mut request = HttpRequest::new(method.clone(), url, body.clone()).timeouts(timeouts);
-        *request.headers_mut() = headers;
+        let request = HttpRequest::new(method.clone(), url, body.clone());
+        let request = request.timeouts(timeouts).headers(headers);
         let response = self.client.send(request).await?;
         answer::check_redirect(&response)?;
         if operation.is_streaming() {
-            let frames = frames::open(&self.wire, response, id, self.limits, watched).await?;
-            return Ok(Opened::Frames(frames));
+            return match frames::open(&self.wire, response, id, self.limits, watched) {
+                Ok(frames) => Ok(Opened::Frames(frames)),
+                // Rare: not every stream is to carry it.
+                Err(response) => {
+                    let no_stream =
+                        frames::no_stream(&self.wire, response, id, self.limits, watched);
+                    Err(Box::pin(no_stream).await)
+                }
+            };
         }
         let document = answer::Document::read(response, self.limits.answer, watched).await?;
         let answer = match &self.wire.form {

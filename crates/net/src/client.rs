@@ -3,7 +3,7 @@
 mod body;
 mod clocks;
 mod connect;
-mod driven;
+mod http1;
 mod identity;
 mod plain;
 mod request;
@@ -28,7 +28,9 @@ pub use self::{
     response::{Response, ResponseBody},
     tls::InvalidRoots,
 };
-use self::{clocks::Clocks, connect::Connector, plain::Plain, tls::Tls};
+use self::{
+    clocks::Clocks, connect::Connector, http1::Written, plain::Plain, response::Source, tls::Tls,
+};
 use crate::{
     egress::{CheckedUrl, Errand, Guard},
     error::{Clock, Error},
@@ -134,37 +136,35 @@ impl Client {
     /// was opened for the same errand, scheme, host and port. A redirect is an answer like
     /// any other. Dropping the future breaks off the exchange.
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
-        let Request { url, mut inner, timeouts, protocol } = request;
+        let Request { method, url, mut headers, body, timeouts, protocol } = request;
         let timeouts = timeouts.unwrap_or(self.shared.timeouts);
-        // Framing and routing are ours: a header that says otherwise could smuggle a request.
-        for name in [
-            header::HOST,
-            header::CONNECTION,
-            header::CONTENT_LENGTH,
-            header::TRANSFER_ENCODING,
-            header::UPGRADE,
-        ] {
-            inner.headers_mut().remove(name);
-        }
-        trace::inject(inner.headers_mut(), self.begins_traces);
+        trace::inject(&mut headers, self.begins_traces);
         let lane = self.lane(url.errand(), protocol);
         let limit = self.shared.connection_limit;
         let mut clocks = Clocks::start(Clock::Connect, limit, timeouts.whole);
-        let answer = if protocol == Protocol::Any && !url.is_https() {
-            let limits = (limit, timeouts.first_byte);
-            let answer = lane.plain.send(&url, inner, limits, &mut clocks).await;
-            answer.map(|(answer, lease)| (answer, Some(lease)))
-        } else {
-            // Large, and most callers need not carry it.
-            let answer = exchange(lane, inner, timeouts.first_byte, &mut clocks);
-            Box::pin(answer).await.map(|answer| (answer, None))
+        let answer = match body.bytes() {
+            Some(bytes) if protocol == Protocol::Any && !url.is_https() => {
+                let request = Written::new(&method, &url, &headers, bytes.clone());
+                drop((method, headers, body));
+                let answer = lane.plain.send(&url, request, timeouts.first_byte, &mut clocks);
+                answer.await.map(|(answer, lease)| answer.map(|()| Source::Plain(lease)))
+            }
+            _ => {
+                let mut request = http::Request::new(body);
+                *request.method_mut() = method;
+                *request.uri_mut() = url.uri().clone();
+                *request.headers_mut() = headers;
+                // Large, and most callers need not carry it.
+                let answer = Box::pin(exchange(lane, request, timeouts.first_byte, &mut clocks));
+                answer.await.map(|answer| answer.map(|body| Source::Pool(body, url.clone())))
+            }
         };
-        let (answer, lease) = answer.map_err(|failed| match failed {
+        let answer = answer.map_err(|failed| match failed {
             Failed::Ours(error) => error,
             Failed::Http(error) => in_our_words(error, url.host_text()),
         })?;
         clocks.turn_to(Clock::Idle, timeouts.idle);
-        Ok(Response::new(answer, url, clocks, lease))
+        Ok(Response::new(answer, clocks))
     }
 
     fn lane(&self, errand: Errand, protocol: Protocol) -> &Lane {
@@ -302,6 +302,16 @@ async fn exchange(
     first_byte: Duration,
     clocks: &mut Clocks,
 ) -> Result<http::Response<hyper::body::Incoming>, Failed> {
+    // Framing and routing are ours: a header that says otherwise could smuggle a request.
+    for name in [
+        header::HOST,
+        header::CONNECTION,
+        header::CONTENT_LENGTH,
+        header::TRANSFER_ENCODING,
+        header::UPGRADE,
+    ] {
+        request.headers_mut().remove(name);
+    }
     let mut connection = capture_connection(&mut request);
     let mut answer = pin!(lane.pool.request(request));
     tokio::select! {

@@ -198,19 +198,19 @@ impl Decoder {
             let Some(line) = line.map_err(|()| self.too_long(Part::Line))? else {
                 return Ok(None);
             };
-            if line.is_empty() {
+            let text = self.lines.text(&line);
+            if text.is_empty() {
                 if let Some(event) = self.finish() {
                     return Ok(Some(event));
                 }
                 continue;
             }
-            match Field::of(&line) {
-                Field::Data(value) => self.next.data.add(value),
-                // An identifier with a NUL is none (HTML §9.2.6).
-                Field::Id(value) if !value.contains(&0) => self.next.id = Some(value),
-                Field::Event(value) => self.next.name = Some(value),
+            match Field::of(text) {
+                Field::Data(value) => self.next.data.add(self.lines.part(&line, value)),
+                Field::Id(value) => self.next.id = Some(self.lines.part(&line, value)),
+                Field::Event(value) => self.next.name = Some(self.lines.part(&line, value)),
                 Field::Retry(delay) => self.retry = Some((delay, self.frame())),
-                Field::Id(_) | Field::Other => {}
+                Field::Other => {}
             }
         }
     }

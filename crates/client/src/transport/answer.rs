@@ -41,28 +41,35 @@ pub(super) enum ContentType {
 
 impl Document {
     /// Reads an answer that has no more bytes than the limit.
-    pub(super) async fn read(
+    pub(super) fn read(
         response: Response,
         limit: usize,
         watched: Option<&Arc<Watched>>,
-    ) -> Result<Self, Error> {
-        let watched = watched.map(|watched| (watched, Head::of(&response)));
+    ) -> impl Future<Output = Result<Self, Error>> + Send {
+        let watched = watched.map(|watched| Box::new((Arc::clone(watched), Head::of(&response))));
         let status = response.status();
         let content_type = response.headers().get(CONTENT_TYPE).cloned();
         let retry_after = retry_after(response.headers());
-        if kind(content_type.as_ref()) == ContentType::Events && status.is_success() {
-            let cause = "a stream, where one answer was asked for".to_owned();
-            let content_type = shown(content_type.as_ref());
-            return Err(Error::NotA2a { status, content_type, cause, snippet: String::new() });
+        // Nothing else of the head is kept while the body comes.
+        let body = response.into_body();
+        async move {
+            if kind(content_type.as_ref()) == ContentType::Events && status.is_success() {
+                let cause = "a stream, where one answer was asked for".to_owned();
+                let content_type = shown(content_type.as_ref());
+                return Err(Error::NotA2a { status, content_type, cause, snippet: String::new() });
+            }
+            let body = body.collect(limit).await.map_err(|source| match source {
+                NetError::Http { .. } | NetError::Timeout { .. } => {
+                    Error::BrokenOff { status, source }
+                }
+                source => source.into(),
+            })?;
+            if let Some(watched) = watched {
+                let (watched, head) = &*watched;
+                watched.answer(head, Some(&body));
+            }
+            Ok(Self { status, content_type, retry_after, body })
         }
-        let body = response.collect(limit).await.map_err(|source| match source {
-            NetError::Http { .. } | NetError::Timeout { .. } => Error::BrokenOff { status, source },
-            source => source.into(),
-        })?;
-        if let Some((watched, head)) = watched {
-            watched.answer(&head, Some(&body));
-        }
-        Ok(Self { status, content_type, retry_after, body })
     }
 
     /// Returns the body as text.

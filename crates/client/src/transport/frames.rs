@@ -55,31 +55,45 @@ enum Source {
     V03(Box<Streaming<v03::StreamResponse>>),
 }
 
-/// Opens a stream of server-sent events.
-pub(super) async fn open(
+/// Opens a stream of server-sent events, if the answer is one.
+pub(super) fn open(
     wire: &Arc<Wire>,
     response: Response,
     id: u64,
     limits: Limits,
     watched: Option<&Arc<Watched>>,
-) -> Result<Frames, Error> {
+) -> Result<Frames, Box<Response>> {
     let (kind, _) = content_type(response.headers());
     let is_stream = matches!(kind, ContentType::Events | ContentType::Missing);
-    if response.status().is_success() && is_stream {
-        let is_resumable = is_resumable(response.headers());
-        if let Some(watched) = watched {
-            watched.answer(&Head::of(&response), None);
-        }
-        let source = Source::Events {
-            wire: Arc::clone(wire),
-            id,
-            body: Box::new(response.into_body()),
-            decoder: Box::new(Decoder::new(limits.stream)),
-        };
-        return Ok(Frames { source, count: 0, is_resumable, watched: watched.cloned() });
+    if !response.status().is_success() || !is_stream {
+        return Err(Box::new(response));
     }
-    // It can only be an error; an answer is not what was asked for.
-    let document = Document::read(response, limits.answer, watched).await?;
+    let is_resumable = is_resumable(response.headers());
+    if let Some(watched) = watched {
+        watched.answer(&Head::of(&response), None);
+    }
+    let source = Source::Events {
+        wire: Arc::clone(wire),
+        id,
+        body: Box::new(response.into_body()),
+        decoder: Box::new(Decoder::new(limits.stream)),
+    };
+    Ok(Frames { source, count: 0, is_resumable, watched: watched.cloned() })
+}
+
+/// Says what an answer is that is no stream. It can only be an error; an answer is not what was
+/// asked for.
+pub(super) async fn no_stream(
+    wire: &Arc<Wire>,
+    response: Box<Response>,
+    id: u64,
+    limits: Limits,
+    watched: Option<&Arc<Watched>>,
+) -> Error {
+    let document = match Document::read(*response, limits.answer, watched).await {
+        Ok(document) => document,
+        Err(error) => return error,
+    };
     let operation = nuncio_protocol::operation::Operation::GetTask;
     let answered = match &wire.form {
         Form::JsonRpc(form) => {
@@ -88,10 +102,10 @@ pub(super) async fn open(
         Form::Http(form) => rest::read(&**form, wire.interface.form, operation, &document),
         Form::Grpc => Err(document.not_a2a("no stream of gRPC")),
     };
-    Err(match answered {
+    match answered {
         Err(error @ (Error::Peer(_) | Error::Status { .. } | Error::WrongId { .. })) => error,
         Ok(_) | Err(_) => document.not_a2a("no stream of events"),
-    })
+    }
 }
 
 /// Tells whether the peer says that it numbers its events for those who come back.

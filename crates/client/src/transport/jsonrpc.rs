@@ -6,7 +6,7 @@ use bytes::Bytes;
 use nuncio_protocol::{
     dialect::WireForm,
     error::{Error as ProtocolError, ErrorKind},
-    json::{self, Shared, read_with},
+    json::{self, FromJson, Shared, ToJson, read_with},
     jsonrpc::Id,
     operation::{Operation, Request},
     service::Answered,
@@ -41,6 +41,11 @@ pub(super) fn read(
             .read_reply(operation, text)
             .map(answered)
             .map_err(|error| refused(document, error, false));
+    }
+    if wire == WireForm::V1
+        && let Some(answer) = read_at_once(operation, id, &document.body, text)
+    {
+        return Ok(answer);
     }
     let envelope = match read_with(text, Envelope::read) {
         Ok(envelope) => envelope,
@@ -77,6 +82,34 @@ pub(super) fn read(
     }
 }
 
+/// Reads an answer of 1.0 and its envelope in one go, if nothing is wrong with either.
+fn read_at_once(operation: Operation, id: u64, body: &Bytes, text: &str) -> Option<Answered> {
+    Some(match operation {
+        Operation::SendMessage => Answered::SendMessage(result(id, body, text)?),
+        Operation::GetTask | Operation::CancelTask => Answered::Task(result(id, body, text)?),
+        Operation::ListTasks => Answered::Tasks(result(id, body, text)?),
+        _ => return None,
+    })
+}
+
+/// Reads the result that a document is the envelope of, and keeps its text, so that whoever
+/// passes it on need not write it again. `None` if it is anything but the result of our request.
+fn result<T: FromJson + ToJson>(id: u64, document: &Bytes, text: &str) -> Option<Shared<T>> {
+    let mut found = None;
+    let envelope = read_with(text, |reader| {
+        Envelope::read_with(reader, |reader| {
+            let (value, text) = reader.with_text(T::read)?;
+            found = Some(value);
+            Ok(text)
+        })
+    });
+    let envelope = envelope.ok()?;
+    if envelope.error.is_some() || envelope.check_id(WireForm::V1, id).is_err() {
+        return None;
+    }
+    Some(Shared::with_json(found?, document.slice_ref(envelope.result?.as_bytes())))
+}
+
 /// Tells what a peer says from what is wrong with how it says it.
 fn refused(document: &Document, error: ProtocolError, is_result: bool) -> Error {
     if is_result || is_bad_answer(&error) {
@@ -108,6 +141,11 @@ pub(super) fn read_frame(
             Err(error) => Err(Error::Peer(error)),
         };
     }
+    if wire == WireForm::V1
+        && let Some(event) = result(id, data, text)
+    {
+        return Ok(event);
+    }
     let envelope = read_with(text, Envelope::read).map_err(|error| malformed(error.to_string()))?;
     envelope.check_id(wire, id)?;
     match (envelope.error, envelope.result) {
@@ -116,14 +154,6 @@ pub(super) fn read_frame(
             Err(error) => Err(malformed(error.to_string())),
         },
         (None, None) => Err(malformed("neither result nor error".to_owned())),
-        // The text is kept as it came, so that whoever passes it on need not write it again.
-        (None, Some(result)) if wire == WireForm::V1 => {
-            let event = Shared::from_json(data.slice_ref(result.as_bytes()));
-            match event.value() {
-                Ok(_) => Ok(event),
-                Err(error) => Err(malformed(error.to_string())),
-            }
-        }
         (None, Some(result)) => read_with(result, |reader| form.read_event(reader))
             .map(Shared::new)
             .map_err(|error| malformed(error.to_string())),
@@ -139,6 +169,14 @@ struct Envelope<'a> {
 
 impl<'a> Envelope<'a> {
     fn read(reader: &mut json::Reader<'a>) -> Result<Self, json::Error> {
+        Self::read_with(reader, json::Reader::value_text)
+    }
+
+    /// Reads an envelope and, with `result`, what is in it.
+    fn read_with(
+        reader: &mut json::Reader<'a>,
+        mut result: impl FnMut(&mut json::Reader<'a>) -> Result<&'a str, json::Error>,
+    ) -> Result<Self, json::Error> {
         let mut envelope = Self { id: None, result: None, error: None };
         reader.members(|reader, key| {
             match &*key {
@@ -149,7 +187,7 @@ impl<'a> Envelope<'a> {
                     let text = reader.value_text()?;
                     envelope.id = Some(text).filter(|text| *text != "null").map(Cow::from);
                 }
-                "result" => envelope.result = Some(reader.value_text()?),
+                "result" => envelope.result = Some(result(reader)?),
                 "error" => {
                     envelope.error = Some(reader.value_text()?).filter(|text| *text != "null");
                 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
+use http_body_util::{BodyExt as _, combinators::UnsyncBoxBody};
 use hyper::body::{Frame, SizeHint};
 
 type BoxError = Box<dyn StdError + Send + Sync>;
@@ -17,7 +17,8 @@ type BoxError = Box<dyn StdError + Send + Sync>;
 pub struct Body(Inner);
 
 enum Inner {
-    Full(Full<Bytes>),
+    /// Empty once they were taken.
+    Full(Bytes),
     Stream(UnsyncBoxBody<Bytes, BoxError>),
 }
 
@@ -25,6 +26,14 @@ impl Body {
     /// No body.
     pub fn empty() -> Self {
         Self::from(Bytes::new())
+    }
+
+    /// Returns the bytes, if they are in memory.
+    pub(super) fn bytes(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Inner::Full(bytes) => Some(bytes),
+            Inner::Stream(_) => None,
+        }
     }
 
     /// A body that is produced while it is sent.
@@ -39,7 +48,7 @@ impl Body {
 
 impl<T: Into<Bytes>> From<T> for Body {
     fn from(bytes: T) -> Self {
-        Self(Inner::Full(Full::new(bytes.into())))
+        Self(Inner::Full(bytes.into()))
     }
 }
 
@@ -52,21 +61,22 @@ impl hyper::body::Body for Body {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut self.get_mut().0 {
-            Inner::Full(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
+            Inner::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Inner::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Inner::Stream(body) => Pin::new(body).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Inner::Full(body) => body.is_end_stream(),
+            Inner::Full(bytes) => bytes.is_empty(),
             Inner::Stream(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Inner::Full(body) => body.size_hint(),
+            Inner::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Inner::Stream(body) => body.size_hint(),
         }
     }

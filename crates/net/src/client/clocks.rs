@@ -11,16 +11,26 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::{Clock, Error};
 
+/// What wakes whoever waits.
+pub(super) type Timer = Pin<Box<Sleep>>;
+
 /// The clock that runs now, and the one that runs during the whole exchange.
 ///
 /// There is one timer for both, and for all that run one after the other: most exchanges are
-/// over long before any of them, and setting timers is what they would notice.
+/// over long before any of them, and setting timers is what they would notice. So it is set when
+/// somebody waits and not before, is never set later until it goes off, and goes with its
+/// connection from one exchange to the next.
 pub(super) struct Clocks {
-    sleep: Pin<Box<Sleep>>,
+    /// Goes off no later than the clock that runs.
+    timer: Option<Timer>,
     running: Clock,
     limit: Duration,
+    /// When the clock that runs, or the whole exchange, is over.
+    end: Instant,
     /// When everything has to be over, and how long that is.
     whole: Option<(Instant, Duration)>,
+    /// Whether the clock that runs begins again when somebody waits.
+    begins_again: bool,
 }
 
 impl Clocks {
@@ -28,30 +38,39 @@ impl Clocks {
         let now = Instant::now();
         let whole = whole.and_then(|whole| Some((now.checked_add(whole)?, whole)));
         let end = end(now, limit, whole);
-        Self { sleep: Box::pin(sleep_until(end)), running, limit, whole }
+        Self { timer: None, running, limit, end, whole, begins_again: false }
     }
 
-    /// Lets another clock run, or the same from its beginning.
+    /// Takes over a timer that another exchange has left.
+    pub(super) fn set_timer(&mut self, timer: Option<Timer>) {
+        if timer.is_some() {
+            self.timer = timer;
+        }
+    }
+
+    /// Leaves the timer to another exchange.
+    pub(super) fn take_timer(&mut self) -> Option<Timer> {
+        self.timer.take()
+    }
+
+    /// Lets another clock run, or the same from its beginning, as soon as somebody waits.
     pub(super) fn turn_to(&mut self, running: Clock, limit: Duration) {
         self.running = running;
         self.limit = limit;
-        self.restart(Instant::now());
+        self.begins_again = true;
     }
 
     /// Lets the clock that runs begin again. Fails if the whole exchange is over: a peer that
     /// trickles is always ready, and nobody would ask the timer.
     pub(super) fn go_on(&mut self) -> Result<(), Error> {
-        let now = Instant::now();
-        if self.whole.is_some_and(|(end, _)| now >= end) {
-            return Err(self.error(now));
+        self.begins_again = true;
+        if let Some((end, _)) = self.whole {
+            let now = Instant::now();
+            if now >= end {
+                return Err(self.error(now));
+            }
         }
-        self.restart(now);
         Ok(())
-    }
-
-    fn restart(&mut self, now: Instant) {
-        // To a later time, as nearly always, it is set without a word to the runtime.
-        self.sleep.as_mut().reset(end(now, self.limit, self.whole));
     }
 
     /// Waits until a clock has run out.
@@ -60,8 +79,21 @@ impl Clocks {
     }
 
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
-        ready!(self.sleep.as_mut().poll(cx));
-        Poll::Ready(self.error(self.sleep.deadline()))
+        if std::mem::take(&mut self.begins_again) {
+            self.end = end(Instant::now(), self.limit, self.whole);
+        }
+        let end = self.end;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(end)));
+        if timer.deadline() > end {
+            timer.as_mut().reset(end);
+        }
+        loop {
+            ready!(timer.as_mut().poll(cx));
+            if timer.deadline() >= end {
+                return Poll::Ready(self.error(end));
+            }
+            timer.as_mut().reset(end);
+        }
     }
 
     fn error(&self, now: Instant) -> Error {

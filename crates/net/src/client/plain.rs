@@ -7,13 +7,14 @@
 
 use std::{
     collections::HashMap,
+    future::poll_fn,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::Context,
+    task::{Context, Poll},
     time::Duration,
 };
 
-use http::{Response, Uri, header::HOST};
-use hyper::body::Incoming;
+use bytes::Bytes;
+use http::{Response, Uri};
 use tokio::{
     runtime::Handle,
     sync::Notify,
@@ -21,10 +22,10 @@ use tokio::{
 };
 
 use super::{
-    Body, Failed,
-    clocks::Clocks,
+    Failed,
+    clocks::{Clocks, Timer},
     connect::{Connecting, Connector},
-    driven::Driven,
+    http1::{Broken, Connection, Written},
 };
 use crate::{
     egress::CheckedUrl,
@@ -55,7 +56,7 @@ struct Idle {
 }
 
 struct Unused {
-    connection: Driven,
+    connection: Box<Connection>,
     since: Instant,
 }
 
@@ -64,7 +65,7 @@ struct Unused {
 pub(super) struct Lease {
     pool: Plain,
     url: CheckedUrl,
-    connection: Option<Driven>,
+    connection: Option<Box<Connection>>,
 }
 
 impl Plain {
@@ -77,14 +78,12 @@ impl Plain {
     pub(super) async fn send(
         &self,
         url: &CheckedUrl,
-        mut request: http::Request<Body>,
-        (connect, first_byte): (Duration, Duration),
+        request: Written,
+        first_byte: Duration,
         clocks: &mut Clocks,
-    ) -> Result<(Response<Incoming>, Lease), Failed> {
-        request.headers_mut().insert(HOST, url.host_header().clone());
-        *request.uri_mut() = url.target().clone();
-        loop {
-            let mut connection = if let Some(connection) = self.take(url) {
+    ) -> Result<(Response<()>, Lease), Failed> {
+        let mut connection = loop {
+            let connection = if let Some(connection) = self.take(url) {
                 connection
             } else {
                 tokio::select! {
@@ -93,26 +92,26 @@ impl Plain {
                     error = clocks.run_out() => return Err(Failed::Ours(error)),
                 }
             };
-            clocks.turn_to(Clock::FirstByte, first_byte);
-            let answered = connection.send(request, clocks).await.map_err(Failed::Ours)?;
-            let mut error = match answered {
-                Ok(answer) => {
-                    let (pool, url, connection) = (self.clone(), url.clone(), Some(connection));
-                    return Ok((answer, Lease { pool, url, connection }));
-                }
-                Err(error) => error,
-            };
-            match error.take_message() {
-                // The peer had closed it, and nothing of the request was written.
-                Some(unsent) if connection.is_old => request = unsent,
-                _ => return Err(Failed::Http(error.into_error().into())),
+            // The peer may have closed it meanwhile; nothing was written then.
+            if !connection.is_old || connection.is_open() {
+                break connection;
             }
-            clocks.turn_to(Clock::Connect, connect);
-        }
+        };
+        clocks.set_timer(connection.timer.take());
+        clocks.turn_to(Clock::FirstByte, first_byte);
+        connection.begin(request);
+        let answer = poll_fn(|cx| match connection.poll_head(cx) {
+            Poll::Ready(Ok(answer)) => Poll::Ready(Ok(answer)),
+            Poll::Ready(Err(broken)) => Poll::Ready(Err(Failed::Http(broken.into()))),
+            Poll::Pending => clocks.poll(cx).map(|error| Err(Failed::Ours(error))),
+        })
+        .await?;
+        let (pool, url) = (self.clone(), url.clone());
+        Ok((answer, Lease { pool, url, connection: Some(connection) }))
     }
 
     /// Takes a connection that is not in use, the one used last.
-    fn take(&self, url: &CheckedUrl) -> Option<Driven> {
+    fn take(&self, url: &CheckedUrl) -> Option<Box<Connection>> {
         let mut idle = self.idle();
         let unused = idle.hosts.get_mut(url.authority())?;
         let Unused { connection, since } = unused.pop()?;
@@ -125,7 +124,7 @@ impl Plain {
     }
 
     /// Opens a connection, unless one is given back sooner.
-    async fn open(&self, url: &CheckedUrl) -> Result<Driven, Error> {
+    async fn open(&self, url: &CheckedUrl) -> Result<Box<Connection>, Error> {
         let _waiting = Waiting::new(self);
         let mut opening = None;
         loop {
@@ -147,24 +146,28 @@ impl Plain {
         }
     }
 
-    async fn connect(self, url: CheckedUrl) -> Result<Driven, Error> {
+    async fn connect(self, url: CheckedUrl) -> Result<Box<Connection>, Error> {
         let origin: Uri = url.origin().parse().unwrap_or_default();
         let connecting: Connecting = self.0.connector.open(origin);
-        let stream = connecting.await?;
-        Driven::new(stream).await.map_err(|error| Error::Http {
-            host: url.host_text().to_owned(),
-            source: Arc::new(error),
-        })
+        let Some((stream, permit)) = connecting.await?.into_plain() else {
+            let (host, source) = (url.host_text().to_owned(), Arc::new(Broken::Early));
+            return Err(Error::Http { host, source });
+        };
+        Ok(Box::new(Connection::new(stream, permit)))
     }
 
     /// Keeps a connection, once it is open, for whoever is next.
-    async fn keep(self, url: CheckedUrl, opening: impl Future<Output = Result<Driven, Error>>) {
+    async fn keep(
+        self,
+        url: CheckedUrl,
+        opening: impl Future<Output = Result<Box<Connection>, Error>>,
+    ) {
         if let Ok(connection) = opening.await {
             self.give_back(&url, connection);
         }
     }
 
-    fn give_back(&self, url: &CheckedUrl, mut connection: Driven) {
+    fn give_back(&self, url: &CheckedUrl, mut connection: Box<Connection>) {
         // Nobody could look after it.
         if Handle::try_current().is_err() {
             return;
@@ -238,10 +241,35 @@ impl Drop for Waiting<'_> {
 }
 
 impl Lease {
-    /// Writes and reads as much as can be now. Nobody else does.
-    pub(super) fn drive(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn url(&self) -> &CheckedUrl {
+        &self.url
+    }
+
+    /// Waits for the next piece of the body; `None` at its end.
+    pub(super) fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Broken>>> {
+        match &mut self.connection {
+            Some(connection) => connection.poll_body(cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    /// Tells how many bytes of the body are to come, if the peer has said so.
+    pub(super) fn body_length(&self) -> Option<u64> {
+        self.connection.as_deref().and_then(Connection::body_length)
+    }
+
+    /// Tells whether the body is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.connection.as_deref().is_none_or(Connection::is_over)
+    }
+
+    /// Keeps a timer for the next request.
+    pub(super) fn keep_timer(&mut self, timer: Option<Timer>) {
         if let Some(connection) = &mut self.connection {
-            connection.drive(cx);
+            connection.timer = timer;
         }
     }
 }

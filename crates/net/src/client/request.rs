@@ -12,8 +12,10 @@ use crate::egress::CheckedUrl;
 /// `Debug` shows neither the path nor values of headers: they may be secrets.
 #[must_use]
 pub struct Request {
+    pub(super) method: Method,
     pub(super) url: CheckedUrl,
-    pub(super) inner: http::Request<Body>,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Body,
     pub(super) timeouts: Option<Timeouts>,
     pub(super) protocol: Protocol,
 }
@@ -44,10 +46,8 @@ pub struct Timeouts {
 impl Request {
     /// Makes a request. It goes to the URL's host, whatever its headers say.
     pub fn new(method: Method, url: &CheckedUrl, body: impl Into<Body>) -> Self {
-        let mut inner = http::Request::new(body.into());
-        *inner.method_mut() = method;
-        *inner.uri_mut() = url.uri().clone();
-        Self { url: url.clone(), inner, timeouts: None, protocol: Protocol::Any }
+        let (url, headers, body) = (url.clone(), HeaderMap::new(), body.into());
+        Self { method, url, headers, body, timeouts: None, protocol: Protocol::Any }
     }
 
     /// Makes a GET request.
@@ -62,19 +62,25 @@ impl Request {
 
     /// Sets a header, replacing one of that name.
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.inner.headers_mut().insert(name, value);
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Sets all headers.
+    pub fn headers(mut self, headers: HeaderMap) -> Self {
+        self.headers = headers;
         self
     }
 
     /// Returns the headers, to change them. Those about host, connection and framing are
     /// the client's and not sent.
     pub fn headers_mut(&mut self) -> &mut HeaderMap {
-        self.inner.headers_mut()
+        &mut self.headers
     }
 
     /// Sets the body.
     pub fn body(mut self, body: impl Into<Body>) -> Self {
-        *self.inner.body_mut() = body.into();
+        self.body = body.into();
         self
     }
 
@@ -94,9 +100,9 @@ impl Request {
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
-            .field("method", self.inner.method())
+            .field("method", &self.method)
             .field("url", &self.url)
-            .field("body", self.inner.body())
+            .field("body", &self.body)
             .finish_non_exhaustive()
     }
 }

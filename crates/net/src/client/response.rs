@@ -22,25 +22,28 @@ pub struct Response(http::Response<ResponseBody>);
 
 /// The body of an answer, as it arrives. Ends with an error when a clock runs out.
 pub struct ResponseBody {
-    body: Incoming,
-    url: CheckedUrl,
+    source: Source,
     clocks: Clocks,
     has_ended: bool,
+}
+
+/// Where the body comes from.
+pub(super) enum Source {
+    Pool(Incoming, CheckedUrl),
     /// Goes back, after the body, for others to use.
-    lease: Option<Lease>,
+    Plain(Lease),
+    /// Went back.
+    None,
 }
 
 impl Response {
-    pub(super) fn new(
-        answer: http::Response<Incoming>,
-        url: CheckedUrl,
-        clocks: Clocks,
-        lease: Option<Lease>,
-    ) -> Self {
-        Self(answer.map(|body| {
-            let has_ended = lease.is_some() && body.is_end_stream();
-            let lease = lease.filter(|_| !has_ended);
-            ResponseBody { body, url, clocks, has_ended, lease }
+    pub(super) fn new(answer: http::Response<Source>, clocks: Clocks) -> Self {
+        Self(answer.map(|source| {
+            let mut body = ResponseBody { source, clocks, has_ended: false };
+            if matches!(&body.source, Source::Plain(lease) if lease.is_over()) {
+                body.end();
+            }
+            body
         }))
     }
 
@@ -94,7 +97,7 @@ impl ResponseBody {
     /// Reads the rest of the body, if it has no more bytes than the limit.
     pub async fn collect(mut self, limit: usize) -> Result<Bytes, Error> {
         let too_large = Error::TooLarge { limit };
-        if self.body.size_hint().lower() > limit as u64 {
+        if hyper::body::Body::size_hint(&self).lower() > limit as u64 {
             return Err(too_large);
         }
         let Some(first) = self.chunk().await? else { return Ok(Bytes::new()) };
@@ -102,7 +105,7 @@ impl ResponseBody {
             return Err(too_large);
         }
         // Most answers arrive in one piece, which need not be copied.
-        if self.body.is_end_stream() {
+        if hyper::body::Body::is_end_stream(&self) {
             return Ok(first);
         }
         let Some(second) = self.chunk().await? else { return Ok(first) };
@@ -120,14 +123,34 @@ impl ResponseBody {
 }
 
 impl ResponseBody {
-    fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(cx);
-        match &mut self.lease {
-            Some(lease) if polled.is_pending() => {
-                lease.drive(cx);
-                Pin::new(&mut self.body).poll_frame(cx)
+    fn poll_source(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let broke_off = |url: &CheckedUrl, source| {
+            let host = url.host_text().to_owned();
+            Error::Http { host, source }
+        };
+        match &mut self.source {
+            Source::Pool(body, url) => {
+                let polled = ready!(Pin::new(body).poll_frame(cx));
+                Poll::Ready(
+                    polled.map(|frame| frame.map_err(|error| broke_off(url, Arc::new(error)))),
+                )
             }
-            _ => polled,
+            Source::Plain(lease) => {
+                let polled = ready!(lease.poll_body(cx));
+                Poll::Ready(polled.map(|piece| {
+                    let piece = piece.map_err(|error| broke_off(lease.url(), Arc::new(error)));
+                    piece.map(Frame::data)
+                }))
+            }
+            Source::None => Poll::Ready(None),
+        }
+    }
+
+    /// Gives the connection back, if it is ours.
+    fn end(&mut self) {
+        self.has_ended = true;
+        if let Source::Plain(mut lease) = std::mem::replace(&mut self.source, Source::None) {
+            lease.keep_timer(self.clocks.take_timer());
         }
     }
 }
@@ -144,36 +167,54 @@ impl hyper::body::Body for ResponseBody {
         if this.has_ended {
             return Poll::Ready(None);
         }
-        let polled = match this.poll_body(cx) {
+        let polled = match this.poll_source(cx) {
             Poll::Ready(Some(Ok(frame))) => match this.clocks.go_on() {
-                Ok(()) => return Poll::Ready(Some(Ok(frame))),
+                Ok(()) => {
+                    // Nobody need come back to find out that it is over.
+                    if matches!(&this.source, Source::Plain(lease) if lease.is_over()) {
+                        this.end();
+                    }
+                    return Poll::Ready(Some(Ok(frame)));
+                }
                 Err(error) => Some(Err(error)),
             },
-            Poll::Ready(Some(Err(error))) => {
-                let host = this.url.host_text().to_owned();
-                Some(Err(Error::Http { host, source: Arc::new(error) }))
-            }
-            Poll::Ready(None) => None,
+            Poll::Ready(other) => other,
             Poll::Pending => Some(Err(ready!(this.clocks.poll(cx)))),
         };
-        this.has_ended = true;
         if polled.is_none() {
-            this.lease = None;
+            this.end();
         }
+        this.has_ended = true;
         Poll::Ready(polled)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.has_ended || self.body.is_end_stream()
+        self.has_ended
+            || match &self.source {
+                Source::Pool(body, _) => body.is_end_stream(),
+                Source::Plain(lease) => lease.is_over(),
+                Source::None => true,
+            }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        match &self.source {
+            Source::Pool(body, _) => body.size_hint(),
+            Source::Plain(lease) => {
+                lease.body_length().map_or_else(SizeHint::new, SizeHint::with_exact)
+            }
+            Source::None => SizeHint::with_exact(0),
+        }
     }
 }
 
 impl fmt::Debug for ResponseBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseBody").field("url", &self.url).finish_non_exhaustive()
+        let url = match &self.source {
+            Source::Pool(_, url) => Some(url),
+            Source::Plain(lease) => Some(lease.url()),
+            Source::None => None,
+        };
+        f.debug_struct("ResponseBody").field("url", &url).finish_non_exhaustive()
     }
 }

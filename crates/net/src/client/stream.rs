@@ -17,7 +17,7 @@ use tokio_rustls::client::TlsStream;
 /// A connection, plain or secured, that counts as open until it is dropped.
 pub(crate) struct Stream {
     transport: Transport,
-    _permit: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
 }
 
 pub(super) enum Transport {
@@ -30,7 +30,15 @@ impl<T: Read + Write + Unpin> ReadWrite for T {}
 
 impl Stream {
     pub(super) fn new(transport: Transport, permit: OwnedSemaphorePermit) -> Self {
-        Self { transport, _permit: permit }
+        Self { transport, permit }
+    }
+
+    /// Returns the connection and its permit, if it is not secured.
+    pub(super) fn into_plain(self) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+        match self.transport {
+            Transport::Plain(io) => Some((io.into_inner(), self.permit)),
+            Transport::Tls(_) => None,
+        }
     }
 
     fn io(self: Pin<&mut Self>) -> Pin<&mut dyn ReadWrite> {

@@ -20,8 +20,6 @@ pub struct CheckedUrl(Arc<Parts>);
 struct Parts {
     url: Url,
     uri: Uri,
-    /// The same without scheme, host and port, as HTTP/1.1 names what is asked for.
-    target: Uri,
     /// Host and port, as HTTP/1.1 has them in a header.
     host_header: HeaderValue,
     host: Host,
@@ -108,8 +106,9 @@ impl CheckedUrl {
         &self.0.uri
     }
 
-    pub(crate) fn target(&self) -> &Uri {
-        &self.0.target
+    /// Returns path and query, as HTTP/1.1 names what is asked for.
+    pub(crate) fn target(&self) -> &str {
+        self.0.uri.path_and_query().map_or("/", PathAndQuery::as_str)
     }
 
     pub(crate) fn host_header(&self) -> &HeaderValue {
@@ -155,11 +154,9 @@ impl CheckedUrl {
         let port = url.port_or_known_default().filter(|port| *port != 0).ok_or(Refused::Port)?;
         let host = Host::take(&mut url)?;
         let uri = same_uri(&url)?;
-        let target = uri.path_and_query().cloned();
-        let target = Uri::from(target.unwrap_or_else(|| PathAndQuery::from_static("/")));
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         let host_header = HeaderValue::from_str(authority).map_err(|_| Refused::Host)?;
-        Ok(Self(Arc::new(Parts { url, uri, target, host_header, host, port, errand })))
+        Ok(Self(Arc::new(Parts { url, uri, host_header, host, port, errand })))
     }
 }
 

@@ -4,6 +4,7 @@ mod address;
 mod connect;
 mod corpus;
 mod exchange;
+mod http1;
 mod name;
 mod pool;
 mod protocol;

@@ -290,6 +290,17 @@ impl<'a> Reader<'a> {
         Ok(self.span()?.0)
     }
 
+    /// Reads a value, and returns its text as it stands, too.
+    pub fn with_text<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<(T, &'a str), Error> {
+        self.skip_space();
+        let start = self.at;
+        let value = read(self)?;
+        Ok((value, &self.text[start..self.at]))
+    }
+
     /// Passes over any value.
     pub fn skip(&mut self) -> Result<(), Error> {
         match self.peek()? {

@@ -32,6 +32,11 @@ impl<T: FromJson + ToJson> Shared<T> {
         Self(Arc::new(Inner { value: OnceLock::new(), json: OnceLock::from(json) }))
     }
 
+    /// Shares a value and the text that it was read from.
+    pub fn with_json(value: T, json: Bytes) -> Self {
+        Self(Arc::new(Inner { value: OnceLock::from(Ok(value)), json: OnceLock::from(json) }))
+    }
+
     /// Returns the value, or what is wrong with the text it was to be read from.
     pub fn value(&self) -> Result<&T, Error> {
         let value = self.0.value.get_or_init(|| match self.0.json.get() {
@@ -109,6 +114,24 @@ mod tests {
         let shared = Shared::<Message>::from_json(text.clone());
         assert_eq!(shared.json().as_ptr(), text.as_ptr());
         assert_eq!(shared.value(), Ok(&message));
+    }
+
+    #[test]
+    fn a_value_keeps_the_text_that_it_was_read_from() {
+        let text =
+            Bytes::from_static(br#"{"x": {"messageId":"m","role":"ROLE_USER","parts":[]} }"#);
+        let mut found = None;
+        let read = crate::json::read_with(std::str::from_utf8(&text).unwrap(), |reader| {
+            reader.members(|reader, _| {
+                found = Some(reader.with_text(Message::read)?);
+                Ok(())
+            })
+        });
+        read.unwrap();
+        let (message, inner) = found.unwrap();
+        assert_eq!(inner, r#"{"messageId":"m","role":"ROLE_USER","parts":[]}"#);
+        let shared = Shared::with_json(message.clone(), text.slice_ref(inner.as_bytes()));
+        assert_eq!((shared.value(), &shared.json()[..]), (Ok(&message), inner.as_bytes()));
     }
 
     #[test]
