@@ -1,5 +1,7 @@
 //! Heads of requests and answers.
 
+use std::mem::MaybeUninit;
+
 use bytes::{Buf as _, Bytes};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version,
@@ -106,15 +108,21 @@ pub(super) struct Head {
 impl Head {
     /// Reads a head with the empty line that ends it. Its values are slices of it.
     pub(super) fn read(bytes: &Bytes) -> Result<Self, Broken> {
-        let mut lines = Lines(bytes);
-        let (version, status) = status_line(lines.next().unwrap_or_default())
-            .ok_or(Broken::Malformed("no status line"))?;
-        let mut headers = HeaderMap::with_capacity(12);
-        for (count, line) in lines.take_while(|line| !line.is_empty()).enumerate() {
-            if count >= HEADERS {
-                return Err(Broken::TooLong);
-            }
-            let (name, value) = header(bytes, line).ok_or(Broken::Malformed("no header"))?;
+        let malformed = Broken::Malformed("no head of HTTP/1");
+        let mut room = [const { MaybeUninit::uninit() }; HEADERS];
+        let mut read = httparse::Response::new(&mut []);
+        let parser = httparse::ParserConfig::default();
+        match parser.parse_response_with_uninit_headers(&mut read, bytes, &mut room) {
+            Ok(httparse::Status::Complete(end)) if end == bytes.len() => {}
+            Err(httparse::Error::TooManyHeaders) => return Err(Broken::TooLong),
+            Ok(_) | Err(_) => return Err(malformed),
+        }
+        let version = if read.version == Some(1) { Version::HTTP_11 } else { Version::HTTP_10 };
+        let status = read.code.and_then(|code| StatusCode::from_u16(code).ok());
+        let Some(status) = status else { return Err(malformed) };
+        let mut headers = HeaderMap::with_capacity(read.headers.len());
+        for header in read.headers.iter() {
+            let Some((name, value)) = kept(bytes, header) else { return Err(malformed) };
             headers.append(name, value);
         }
         Ok(Self { status, version, headers })
@@ -202,48 +210,15 @@ pub(super) fn number(digits: &[u8], radix: u32) -> Option<u64> {
     if is_plain { u64::from_str_radix(digits, radix).ok() } else { None }
 }
 
-/// The lines of a head, without their ends.
-struct Lines<'a>(&'a [u8]);
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let end = memchr::memchr(b'\n', self.0)?;
-        let line = &self.0[..end];
-        self.0 = &self.0[end + 1..];
-        Some(line.strip_suffix(b"\r").unwrap_or(line))
-    }
-}
-
-fn status_line(line: &[u8]) -> Option<(Version, StatusCode)> {
-    let (version, rest) = if let Some(rest) = line.strip_prefix(b"HTTP/1.1 ") {
-        (Version::HTTP_11, rest)
-    } else {
-        (Version::HTTP_10, line.strip_prefix(b"HTTP/1.0 ")?)
-    };
-    let (status, reason) = rest.split_at_checked(3)?;
-    // The reason may be missing, and says nothing otherwise.
-    if !matches!(reason, [] | [b' ', ..]) {
-        return None;
-    }
-    Some((version, StatusCode::from_bytes(status).ok()?))
-}
-
-fn header(head: &Bytes, line: &[u8]) -> Option<(HeaderName, HeaderValue)> {
-    let colon = memchr::memchr(b':', line)?;
-    let name = HeaderName::from_bytes(&line[..colon]).ok()?;
-    let value = trim(&line[colon + 1..]);
+/// Keeps a header; its value is a slice of the head.
+fn kept(head: &Bytes, header: &httparse::Header<'_>) -> Option<(HeaderName, HeaderValue)> {
+    let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
     // An empty slice has no place of its own.
-    let value = if value.is_empty() { Bytes::new() } else { head.slice_ref(value) };
+    let value = match header.value {
+        [] => Bytes::new(),
+        value => head.slice_ref(value),
+    };
     Some((name, HeaderValue::from_maybe_shared(value).ok()?))
-}
-
-fn trim(mut value: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
-        value = rest;
-    }
-    value
 }
 
 #[cfg(test)]
@@ -329,6 +304,7 @@ mod tests {
             "HTTP/1.1 2000 OK\r\n\r\n",
             "HTTP/1.1 20 OK\r\n\r\n",
             "HTTP/1.1 101 Switching\r\n\r\n",
+            "HTTP/1.1 200 OK\rfoo: bar\r\n\r\n",
             "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
             "HTTP/1.1 200 OK\r\nspace : x\r\n\r\n",
             "HTTP/1.1 200 OK\r\na: b\r\n folded\r\n\r\n",
