@@ -247,6 +247,9 @@ fn arguments(directory: &Path, port: u16, settings: &[String]) -> Vec<String> {
         "dynamic_shared_memory_type=mmap".to_owned(),
         // What our store demands, also where a packager thinks otherwise.
         "fsync=on".to_owned(),
+        // As it is by itself. With segments of 1 MB it would be 64, and every load a load of
+        // checkpoints.
+        "max_wal_size=1GB".to_owned(),
         "full_page_writes=on".to_owned(),
         "synchronous_commit=on".to_owned(),
     ];
