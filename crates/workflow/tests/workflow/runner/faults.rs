@@ -11,6 +11,11 @@ fn one(agent: &str, config: &str) -> String {
     )
 }
 
+/// A run that has not said its first word has no nodes yet.
+fn is_running(view: &RunView, node: &str) -> bool {
+    states(view).contains(&(node, "running"))
+}
+
 async fn failure(text: &str) -> String {
     let site = TestSite::start(&[text]);
     let task = site.run("one", &[]).await;
@@ -172,7 +177,7 @@ edges:
 async fn a_canceled_run_cancels_what_it_has_under_way() {
     let site = TestSite::start(&[GATED]);
     let run = site.begin("gates", &[]).await;
-    site.until("gates", &run, |view| states(view)[1].1 == "running").await;
+    site.until("gates", &run, |view| is_running(view, "slow")).await;
     site.until_told("gated").await;
     let task = site.cancel("gates", &run).await;
     assert_eq!(task.status.state, TaskState::Canceled);
@@ -252,8 +257,7 @@ edges:
   - {from: pause, to: after}
 "]);
     let run = site.begin("waits", &[]).await;
-    let waits = |view: &RunView| states(view).first() == Some(&("pause", "running"));
-    site.until("waits", &run, waits).await;
+    site.until("waits", &run, |view| is_running(view, "pause")).await;
     let site = site.restart().await;
     let view = site.until("waits", &run, |_| false).await;
     assert_eq!(view.state, "completed");
