@@ -161,5 +161,5 @@ async fn our_server_and_our_client_answer_right() {
     check(ours, &tables, 4).await;
     let mut ours = settings("client");
     ours.ours = Ours::Echo;
-    check(ours, &[("client, 64 in flight", 64, &["bare client", "our client"])], 1).await;
+    check(ours, &[("client, 64 in flight", 64, &["bare client", "our client"])], 2).await;
 }

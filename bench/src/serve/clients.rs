@@ -51,26 +51,31 @@ pub(crate) async fn run(setup: &Setup) -> Result<Report> {
     let mut report = Report::default();
     report.judge(&table, OURS, BARE, Goal::AtLeast(0.75, 0.85));
     report.tables.push(table);
+    drop(server);
+    // A client of others need not be able to do this.
+    if setup.settings.client.is_none()
+        && let Some(agent) = setup.memory()
+    {
+        let streams = setup.settings.streams;
+        let agent = agent.start().await?;
+        let mebibytes = keep_streams(&commands[1].1, &agent, streams).await? / 1024.0;
+        let what = format!("the process of a client with {streams} idle streams");
+        report.add(what, vec![mebibytes], " MiB", Some(Goal::AtMost(64.0, 64.0)));
+    }
     Ok(report)
+}
+
+/// Lets a client open streams on which nothing happens, and returns how many KiB it has then.
+async fn keep_streams(command: &[String], agent: &Server, streams: usize) -> Result<f64> {
+    let text = output(command, agent, &[("STREAMS", streams.to_string())]).await?;
+    text.trim().parse().context("no number of kibibytes")
 }
 
 /// Lets a client call for so long.
 async fn measure(command: &[String], server: &Server, duration: Duration) -> Result<Sample> {
-    let (program, arguments) = command.split_first().context("no client")?;
     let before = child::reaped_processor_time()?;
-    let output = Command::new(program)
-        .args(arguments)
-        .env("URL", format!("http://{}/", server.address()))
-        .env("IN_FLIGHT", IN_FLIGHT.to_string())
-        .env("SECONDS", duration.as_secs_f64().to_string())
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .kill_on_drop(true)
-        .output()
-        .await
-        .with_context(|| format!("run {program}"))?;
-    ensure!(output.status.success(), "{program}: {}", output.status);
-    let text = String::from_utf8(output.stdout)?;
+    let seconds = ("SECONDS", duration.as_secs_f64().to_string());
+    let text = output(command, server, &[seconds]).await?;
     let (count, seconds) = text.trim().split_once(' ').context("no count and seconds")?;
     Ok(Sample {
         count: count.parse()?,
@@ -78,6 +83,28 @@ async fn measure(command: &[String], server: &Server, duration: Duration) -> Res
         processor_time: child::reaped_processor_time()?.saturating_sub(before),
         latency: Duration::ZERO,
     })
+}
+
+/// Runs a client with these settings, and returns what it prints.
+async fn output(
+    command: &[String],
+    server: &Server,
+    settings: &[(&str, String)],
+) -> Result<String> {
+    let (program, arguments) = command.split_first().context("no client")?;
+    let output = Command::new(program)
+        .args(arguments)
+        .env("URL", format!("http://{}/", server.address()))
+        .env("IN_FLIGHT", IN_FLIGHT.to_string())
+        .envs(settings.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .with_context(|| format!("run {program}"))?;
+    ensure!(output.status.success(), "{program}: {}", output.status);
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// The bare client: one connection of `hyper` for each call in flight, nothing decoded.

@@ -93,7 +93,7 @@ impl Setup {
         self.references.bare(&self.answers())
     }
 
-    fn memory(&self) -> Option<Launch> {
+    pub(super) fn memory(&self) -> Option<Launch> {
         self.ours_with(MEMORY, "memory".to_owned())
     }
 
@@ -428,7 +428,13 @@ async fn gateway(setup: &Setup) -> Result<Report> {
 }
 
 impl Report {
-    fn add(&mut self, what: String, figures: Vec<f64>, unit: &'static str, goal: Option<Goal>) {
+    pub(super) fn add(
+        &mut self,
+        what: String,
+        figures: Vec<f64>,
+        unit: &'static str,
+        goal: Option<Goal>,
+    ) {
         self.verdicts.push(Verdict { what, figures, unit, goal });
     }
 
