@@ -15,7 +15,7 @@ use super::{
     fetch::{Answer, Marks, Raw, fetch},
     keys::KeyCache,
     signature::{SignaturePolicy, Signatures, Verdict, judge},
-    source::{base, candidates},
+    source::base,
 };
 use crate::origin::shown;
 
@@ -52,7 +52,7 @@ pub(super) async fn look(
     };
     let base = check(base(&given).as_str()).map_err(refused)?;
     let mut tried = Vec::new();
-    for candidate in candidates(&given) {
+    for candidate in ask.source.candidates(&given) {
         let url = check(candidate.as_str()).map_err(refused)?;
         let outcome = match fetch(client, &url, None, ask.credentials.as_deref()).await {
             Ok(Answer::Card(raw)) => {

@@ -19,6 +19,8 @@ pub struct Source(Place);
 enum Place {
     /// The text as it was given, with a scheme. A guard has not seen it yet.
     Web(String),
+    /// The base of an agent that shares its host with others.
+    Agent(String),
     File(PathBuf),
 }
 
@@ -68,6 +70,12 @@ impl Source {
         Self(Place::Web(url.into()))
     }
 
+    /// Looks below the base of an agent, and nowhere else: where several agents share a host, a
+    /// card at its root is another's.
+    pub fn agent(base: impl Into<String>) -> Self {
+        Self(Place::Agent(base.into()))
+    }
+
     /// Looks into a file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self(Place::File(path.into()))
@@ -76,7 +84,7 @@ impl Source {
     /// Returns the URL as it was given, if it is one.
     pub fn as_url(&self) -> Option<&str> {
         match &self.0 {
-            Place::Web(url) => Some(url),
+            Place::Web(url) | Place::Agent(url) => Some(url),
             Place::File(_) => None,
         }
     }
@@ -84,8 +92,16 @@ impl Source {
     /// Returns the file, if it is one.
     pub fn as_file(&self) -> Option<&Path> {
         match &self.0 {
-            Place::Web(_) => None,
+            Place::Web(_) | Place::Agent(_) => None,
             Place::File(path) => Some(path),
+        }
+    }
+
+    /// Returns the URLs at which the card may be, in order. `given` is this source's, checked.
+    pub(super) fn candidates(&self, given: &Url) -> Vec<Url> {
+        match self.0 {
+            Place::Agent(_) => NAMES.map(|name| named(given, name)).into(),
+            Place::Web(_) | Place::File(_) => candidates(given),
         }
     }
 }
@@ -93,7 +109,7 @@ impl Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Place::Web(url) => f.write_str(&shown(url)),
+            Place::Web(url) | Place::Agent(url) => f.write_str(&shown(url)),
             Place::File(path) => write!(f, "{}", path.display()),
         }
     }
@@ -109,7 +125,7 @@ impl fmt::Debug for Source {
 /// then the names that cards have, each below the base and then below the host.
 ///
 /// An origin alone is no card's URL, so it is not asked itself.
-pub(super) fn candidates(given: &Url) -> Vec<Url> {
+fn candidates(given: &Url) -> Vec<Url> {
     let base = base(given);
     let mut root = base.clone();
     root.set_path("");
@@ -118,12 +134,7 @@ pub(super) fn candidates(given: &Url) -> Vec<Url> {
         all.push(given.clone());
     }
     for name in NAMES {
-        for place in [&base, &root] {
-            let mut candidate = place.clone();
-            let path = place.path().trim_end_matches('/');
-            candidate.set_path(&format!("{path}{WELL_KNOWN}{name}"));
-            all.push(candidate);
-        }
+        all.extend([&base, &root].map(|place| named(place, name)));
     }
     let mut unique = Vec::with_capacity(all.len());
     for candidate in all {
@@ -132,6 +143,14 @@ pub(super) fn candidates(given: &Url) -> Vec<Url> {
         }
     }
     unique
+}
+
+/// Returns the URL of a card by one of the names that cards have.
+fn named(place: &Url, name: &str) -> Url {
+    let mut card = place.clone();
+    let path = place.path().trim_end_matches('/');
+    card.set_path(&format!("{path}{WELL_KNOWN}{name}"));
+    card
 }
 
 /// Returns the base of an agent: the URL itself, or what a card's URL stands below.
@@ -169,7 +188,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let found = match Source::parse(text) {
-            Ok(Source(Place::Web(url))) => format!("url {url}"),
+            Ok(Source(Place::Web(url) | Place::Agent(url))) => format!("url {url}"),
             Ok(Source(Place::File(path))) => format!("file {}", path.display()),
             Err(_) => "nothing".to_owned(),
         };
@@ -198,6 +217,18 @@ mod tests {
         check("file:///etc/card.json", "file /etc/card.json");
         check("", "nothing");
         check("file:", "nothing");
+    }
+
+    #[test]
+    fn an_agent_among_others_is_looked_for_where_it_is() {
+        let base = "https://hub.example/agents/a";
+        let found = Source::agent(base).candidates(&Url::parse(base).unwrap());
+        let found: Vec<&str> = found.iter().map(Url::as_str).collect();
+        let expected = [
+            "https://hub.example/agents/a/.well-known/agent-card.json",
+            "https://hub.example/agents/a/.well-known/agent.json",
+        ];
+        assert_eq!(found, expected);
     }
 
     #[track_caller]

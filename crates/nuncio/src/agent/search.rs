@@ -32,6 +32,8 @@ pub(crate) struct Search {
     /// One for all who ask, so that the card is fetched once.
     pub(super) ask: Ask,
     agent: String,
+    /// Whether that is a name in the directory of a hub.
+    is_in_directory: bool,
     who: Who,
 }
 
@@ -54,16 +56,17 @@ impl Search {
                 .hint("name it with -a, such as `-a localhost:7420`, or set A2ACLI_AGENT_CARD"));
         };
         let mut proof = proof(settings)?;
-        let address = match directory(&agent) {
+        let directory = directory(&agent);
+        let is_in_directory = directory.is_some();
+        let source = match directory {
             Some(hub) => {
                 let key = hub.key.map(|key| Proof::Bearer(Secret::new(key)));
                 proof = proof.or(key);
-                format!("{}/agents/{agent}", hub.url.trim_end_matches('/'))
+                // The hub has a card of its own, which is not that of an agent it does not know.
+                CardSource::agent(format!("{}/agents/{agent}", hub.url.trim_end_matches('/')))
             }
-            None => agent.clone(),
+            None => CardSource::parse(&agent).map_err(|error| Failure::usage(error.to_string()))?,
         };
-        let source =
-            CardSource::parse(&address).map_err(|error| Failure::usage(error.to_string()))?;
         let who = Who {
             home: source.as_url().and_then(|url| Origin::parse(url).ok()),
             proof,
@@ -90,7 +93,7 @@ impl Search {
         if let Some(home) = &who.home {
             who.identify(home, client.net())?;
         }
-        Ok(Self { client, ask, agent, who })
+        Ok(Self { client, ask, agent, is_in_directory, who })
     }
 
     /// Fetches the card.
@@ -99,7 +102,8 @@ impl Search {
         let cached = cached.map_err(|error| {
             let failure = Failure::from(nuncio_client::Error::from(error));
             if !failure.is_auth() {
-                return failure;
+                let listed = || "`nuncio agents` lists those of the hub".to_owned();
+                return if self.is_in_directory { failure.or_hint(listed) } else { failure };
             }
             let home = self.who.home.as_ref();
             let was_shown = home.is_some_and(|home| self.who.proof_for(home).is_some());

@@ -402,8 +402,18 @@ fn the_hub_carries_calls_to_an_agent_by_its_name() {
     assert!(card.contains("/agents/echo"), "{card}");
     let by_skill = owner.did(&["send", "-a", "~echo", "anybody"]);
     assert!(by_skill.contains("Text: anybody\n"), "{by_skill}");
-    let unknown = owner.run(&["send", "-a", "nobody", "hello"]);
-    assert_ne!(unknown.code, 0);
+}
+
+/// A message is for whom it is addressed to: the hub's own agent does not stand in.
+#[test]
+fn a_message_to_an_agent_that_is_not_there_goes_nowhere() {
+    let owner = Owner::new(&[]);
+    for words in [["send", "-a", "nobody", "hello"], ["card", "get", "-a", "nobody"]] {
+        let came = owner.run(&words);
+        assert_eq!(came.code, 3, "{words:?}: {}", came.err);
+        assert!(came.err.contains("no agent card for http://"), "{}", came.err);
+        assert!(came.err.contains("/agents/nobody/.well-known/agent-card.json"), "{}", came.err);
+    }
 }
 
 #[test]
