@@ -3,11 +3,11 @@
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::ValueEnum as _;
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use nuncio_client::{
     Client, Credentials, Origin, Proof as Proving,
     credentials::required,
-    discover::{Ask, Found, Signatures, Source as CardSource},
+    discover::{Ask, Error, Found, Outcome, Signatures, Source as CardSource, Tried},
 };
 use nuncio_net::{
     CheckedUrl, Client as NetClient, Errand, Guard, Identity, Policy, Purpose, Secret, Trust,
@@ -100,10 +100,13 @@ impl Search {
     pub(crate) async fn card(&self) -> Result<Arc<Found>, Failure> {
         let cached = self.client.cards().get(&self.ask).await;
         let cached = cached.map_err(|error| {
+            let is_unknown = self.is_in_directory && is_absent(&error);
             let failure = Failure::from(nuncio_client::Error::from(error));
+            if is_unknown {
+                return failure.hint("`nuncio agents` lists the agents of the hub");
+            }
             if !failure.is_auth() {
-                let listed = || "`nuncio agents` lists those of the hub".to_owned();
-                return if self.is_in_directory { failure.or_hint(listed) } else { failure };
+                return failure;
             }
             let home = self.who.home.as_ref();
             let was_shown = home.is_some_and(|home| self.who.proof_for(home).is_some());
@@ -133,6 +136,12 @@ impl Search {
         }
         Ok((!all.is_empty()).then(|| Arc::new(Several(all)) as Arc<dyn Credentials>))
     }
+}
+
+/// Tells whether nothing was found wherever a card was looked for.
+fn is_absent(error: &Error) -> bool {
+    let is_absent = |tried: &Tried| matches!(tried.outcome, Outcome::Status(StatusCode::NOT_FOUND));
+    !error.tried().is_empty() && error.tried().iter().all(is_absent)
 }
 
 impl Who {

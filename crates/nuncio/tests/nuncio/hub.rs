@@ -413,6 +413,11 @@ fn a_message_to_an_agent_that_is_not_there_goes_nowhere() {
         assert_eq!(came.code, 3, "{words:?}: {}", came.err);
         assert!(came.err.contains("no agent card for http://"), "{}", came.err);
         assert!(came.err.contains("/agents/nobody/.well-known/agent-card.json"), "{}", came.err);
+        assert!(
+            came.err.ends_with("`nuncio agents` lists the agents of the hub\n"),
+            "{}",
+            came.err
+        );
     }
 }
 
