@@ -32,7 +32,17 @@ use crate::configuration::{Level, LogFormat, Telemetry as Configured};
 #[derive(Debug)]
 pub struct Telemetry {
     filter: reload::Handle<EnvFilter, Registry>,
+    calls: Calls,
     traces: Option<SdkTracerProvider>,
+}
+
+/// Whether every call leaves a line at the usual level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// It does.
+    Shown,
+    /// Not on a terminal, where a person tries things out between the lines.
+    HiddenOnTerminal,
 }
 
 /// Why telemetry cannot start.
@@ -49,13 +59,18 @@ pub enum Error {
 
 impl Telemetry {
     /// Starts telemetry for the whole process; log lines go to standard error. Needs a runtime.
-    pub fn start(configured: &Configured) -> Result<Self, Error> {
+    pub fn start(configured: &Configured, calls: Calls) -> Result<Self, Error> {
+        let is_terminal = io::stderr().is_terminal();
         let format = match configured.format {
             LogFormat::Text => Format::Text,
-            LogFormat::Auto if io::stderr().is_terminal() => Format::Text,
+            LogFormat::Auto if is_terminal => Format::Text,
             LogFormat::Json | LogFormat::Auto => Format::Json,
         };
-        let (telemetry, dispatch) = Self::build(configured, format, io::stderr())?;
+        let (mut telemetry, dispatch) = Self::build(configured, format, io::stderr())?;
+        if is_terminal {
+            telemetry.calls = calls;
+            telemetry.set_level(configured);
+        }
         tracing::dispatcher::set_global_default(dispatch).map_err(|_| Error::Twice)?;
         Ok(telemetry)
     }
@@ -66,7 +81,7 @@ impl Telemetry {
         format: Format,
         target: impl Write + Send + 'static,
     ) -> Result<(Self, Dispatch), Error> {
-        let (filter, handle) = reload::Layer::new(filter(configured));
+        let (filter, handle) = reload::Layer::new(filter(configured, Calls::Shown));
         let traces = configured.otlp.as_ref().map(otlp::provider).transpose()?;
         let exported = traces.as_ref().map(|provider| {
             otlp::layer(provider).with_filter(filter_fn(|metadata| {
@@ -76,13 +91,13 @@ impl Telemetry {
         });
         let subscriber =
             Registry::default().with(Lines::new(format, target).with_filter(filter)).with(exported);
-        Ok((Self { filter: handle, traces }, Dispatch::new(subscriber)))
+        Ok((Self { filter: handle, calls: Calls::Shown, traces }, Dispatch::new(subscriber)))
     }
 
     /// Logs as much as a new configuration says, from now on.
     pub fn set_level(&self, configured: &Configured) {
         // It fails only when the subscriber is gone, and then nobody logs.
-        let _ = self.filter.reload(filter(configured));
+        let _ = self.filter.reload(filter(configured, self.calls));
     }
 
     /// Sends what is left of the traces, for as long as the collector's timeout.
@@ -97,11 +112,15 @@ impl Telemetry {
 }
 
 /// Returns a filter for the levels of a configuration.
-fn filter(configured: &Configured) -> EnvFilter {
+fn filter(configured: &Configured, calls: Calls) -> EnvFilter {
     let named = configured.levels.iter().filter(|(name, _)| is_target(name));
     let named = named.map(|(name, level)| format!(",{name}={}", level.as_str()));
     // The library behind `/mcp` speaks of every request; what matters of them, the hub says.
-    let quiet = if configured.level == Level::Info { ",rmcp=warn" } else { "" };
+    let quiet = match (configured.level, calls) {
+        (Level::Info, Calls::Shown) => ",rmcp=warn",
+        (Level::Info, Calls::HiddenOnTerminal) => ",rmcp=warn,nuncio::a2a=warn",
+        _ => "",
+    };
     let directives = configured.level.as_str().to_owned() + quiet + &named.collect::<String>();
     // What cannot be read is left out.
     EnvFilter::builder().parse_lossy(directives)

@@ -20,7 +20,7 @@ use anyhow::Context as _;
 use clap::Args;
 use nuncio::{
     configuration::{Database, Flags, Layers, Loaded, WebUrl},
-    telemetry::Telemetry,
+    telemetry::{Calls, Telemetry},
 };
 use nuncio_hub::{memory::MemoryHub, store::HubStore};
 use nuncio_store::{
@@ -87,7 +87,8 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     };
     let layers = Layers::of_process(arguments.config, flags);
     let loaded = layers.load()?;
-    let telemetry = Telemetry::start(&loaded.configuration.telemetry)?;
+    let calls = if arguments.demo { Calls::HiddenOnTerminal } else { Calls::Shown };
+    let telemetry = Telemetry::start(&loaded.configuration.telemetry, calls)?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }

@@ -78,6 +78,24 @@ fn request() -> AccessLine<'static> {
 }
 
 #[test]
+fn whoever_tries_things_out_is_not_told_of_every_call() {
+    let told = |level, calls| {
+        let configured = Configured { level, ..Configured::default() };
+        let lines = lines(Format::Text, &configured, |telemetry| {
+            // As on a terminal, where it is set once the lines have somewhere to go.
+            let handle = telemetry.filter.clone();
+            handle.reload(filter(&configured, calls)).expect("it is there");
+            request().log();
+            tracing::info!("all else");
+        });
+        (lines.contains("a2a_request"), lines.contains("all else"))
+    };
+    assert_eq!(told(Level::Info, Calls::Shown), (true, true));
+    assert_eq!(told(Level::Info, Calls::HiddenOnTerminal), (false, true));
+    assert_eq!(told(Level::Debug, Calls::HiddenOnTerminal), (true, true));
+}
+
+#[test]
 fn a_request_leaves_the_line_of_the_catalogue() {
     let text = lines(Format::Json, &Configured::default(), |_| request().log());
     let found: BTreeMap<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
