@@ -117,4 +117,9 @@ test('the doctor says what is wrong with an agent, and what to do', async ({ hub
     'title',
     /nuncio doctor http:\/\/127\.0\.0\.1:\d+/,
   );
+
+  // What happens to the agent meanwhile takes nothing of the report away.
+  await hub.call('POST', '/api/v1/agents/careless/pause');
+  await expect(canvas.getByText('paused', { exact: true })).toBeVisible();
+  await expect(doctor.getByLabel('Which checks')).toBeVisible();
 });

@@ -14,6 +14,8 @@ import { type NodeRun, type Question, type Run, type RunEvent } from './types';
 const LISTENERS = 2;
 /** As much as a box can show, and more. */
 const WORDS = 400;
+/** How long until a task is looked for again, in milliseconds. */
+const PAUSE = 500;
 
 export class RunView {
   run = $state.raw<Run>();
@@ -193,7 +195,16 @@ export class RunView {
         const text = lastWords(task);
         if (text !== '') this.words = new Map(this.words).set(node, text);
       },
+      // A run names a task before it opens it.
+      onLink: (link, problem) => {
+        if (link === 'refused' && problem?.status === 404) setTimeout(() => this.#retry(id), PAUSE);
+      },
     });
+  }
+
+  #retry(task: string): void {
+    this.#heard.delete(task);
+    this.#listen();
   }
 }
 
