@@ -12,12 +12,15 @@ ALONE := $(CARGO) clippy -p nuncio-net
 .DEFAULT_GOAL := help
 .PHONY: help run web test test-fast services check audit bench fuzz generate dist
 
-WEB := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -type f -print 2>/dev/null)
+# What the canvas is made of, and not what its tests leave behind.
+WEB := $(shell find web -name node_modules -prune -o -path web/dist -prune \
+	-o -path web/screenshots -prune -o -path web/test-results -prune -o -type f -print 2>/dev/null)
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: web ## build, and start the hub on this machine, with agents to try it with
+	$(CARGO) build -p nuncio
 	@$(CARGO) run --quiet -p nuncio -- up --demo
 
 web: web/dist/index.html ## build the canvas, which becomes a part of the program
