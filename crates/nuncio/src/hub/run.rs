@@ -275,14 +275,14 @@ async fn watch(
             happened.event.show(output)?;
         }
         if happened.event.kind == "node.waiting" {
-            let (run, _): (Run, _) = hub.read(&path(run)).await?;
+            let run = events.run().await?;
             let name = happened.event.asker();
             for asked in run.questions.iter().filter(|asked| Some(asked.asker()) == name) {
                 note(&format!("Reply: {}", asked.command(&run.id)));
             }
         }
     }
-    let (run, _): (Run, _) = hub.read(&path(run)).await?;
+    let run = events.run().await?;
     follow::succeeded(&run)?;
     note(&format!("what came of it: nuncio run show {}", run.id));
     Ok(())

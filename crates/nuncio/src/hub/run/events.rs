@@ -12,7 +12,10 @@ use nuncio_protocol::time::Timestamp;
 use serde::Deserialize;
 use tokio::time::sleep;
 
-use super::{path, view::asker};
+use super::{
+    path,
+    view::{Run, asker},
+};
 use crate::{
     failure::Failure,
     hub::{Hub, parse, query},
@@ -96,6 +99,21 @@ impl<'a> Events<'a> {
             sleep(PAUSE).await;
         }
         Ok(None)
+    }
+
+    /// Returns the run as it stands, with the same patience as its events.
+    pub(super) async fn run(&self) -> Result<Run, Failure> {
+        let mut lost = 0;
+        loop {
+            match self.hub.read(&path(self.run)).await {
+                Ok((run, _)) => return Ok(run),
+                Err(failure) if lost >= MOST_LOST || !failure.is_unreachable() => {
+                    return Err(failure);
+                }
+                Err(_) => lost += 1,
+            }
+            sleep(PAUSE).await;
+        }
     }
 
     /// Reads an event off the connection, which is made if there is none.

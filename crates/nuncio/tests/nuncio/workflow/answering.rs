@@ -56,7 +56,12 @@ fn a_question_is_answered_from_elsewhere_and_a_failed_node_is_run_again() {
         "the rest stays: {other:?}"
     );
     let begun = shop.did(&["run", "retry", &run, "--no-wait", "-o", "json"]);
-    assert!(begun.contains(&format!(r#""rerun_of":"{run}""#)), "{begun}");
+    let begun: serde_json::Value = serde_json::from_str(&begun).expect("the run");
+    let begun = begun["id"].as_str().expect("it has an id");
+    // What it is, the run says with its first word, which nobody has waited for.
+    shop.did(&["run", "watch", begun]);
+    let shown = shop.did(&["run", "show", begun, "-o", "json"]);
+    assert!(shown.contains(&format!(r#""rerun_of":"{run}""#)), "{shown}");
     let unknown = shop.run(&["run", "retry", &run, "--from", "chekc"]);
     assert_eq!(unknown.code, Some(1), "{unknown:?}");
 }
