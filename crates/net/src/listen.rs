@@ -31,7 +31,7 @@ use http::{Request, Response};
 use http_body::Body;
 use hyper::{body::Incoming, service::Service};
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
@@ -103,11 +103,15 @@ pub struct Listener {
 /// descriptors. Others have to be closed first, and asking again at once would only burn time.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// How many connections the system keeps until they are accepted, if it keeps as many. Of a
+/// larger burst some would be reset; the usual 128 are fewer than one address may have.
+const BACKLOG: u32 = 4096;
+
 impl Listener {
     /// Takes a port; 0 takes any that is free. The error names the address.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
         let bound = async {
-            let tcp = TcpListener::bind(address).await?;
+            let tcp = listen(address)?;
             let address = tcp.local_addr()?;
             Ok(Self { tcp, address, limits: Limits::default(), tls: None })
         };
@@ -235,6 +239,17 @@ impl Door {
             }
         }
     }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // Connections of a process that has ended do not keep the next one from its port. Elsewhere
+    // this would let two processes have it.
+    if cfg!(unix) {
+        socket.set_reuseaddr(true)?;
+    }
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 fn is_of_one_connection(error: &io::Error) -> bool {

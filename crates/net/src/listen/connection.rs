@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::Either;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::{
@@ -88,13 +89,13 @@ where
     /// Serves a connection until it is closed, by whichever side.
     pub(super) async fn serve(self: Arc<Self>, entered: Entered) {
         let Entered { tcp, address, permit, place } = entered;
-        if let Some((stream, version, peer)) = self.open(tcp, address).await {
-            self.speak(stream, version, peer.clone()).await;
-            if peer.watch().phase() == Phase::Upgraded {
-                self.accompany(&peer).await;
-            }
+        // Held until the end.
+        let _room = (permit, place);
+        let Some((stream, version, peer)) = self.open(tcp, address).await else { return };
+        self.speak(stream, version, &peer).await;
+        if peer.watch().phase() == Phase::Upgraded {
+            self.accompany(&peer).await;
         }
-        drop((permit, place));
     }
 
     /// Prepares a connection: shakes hands, and finds out what the peer speaks.
@@ -122,27 +123,33 @@ where
         Some((stream, version, peer))
     }
 
-    async fn speak(&self, stream: Stream, version: HttpVersion, peer: Peer) {
+    /// Speaks HTTP. The connection is boxed before anybody waits: otherwise there is room for it,
+    /// and for what it is made of, several times over.
+    fn speak<'a>(
+        &'a self,
+        stream: Stream,
+        version: HttpVersion,
+        peer: &'a Peer,
+    ) -> impl Future<Output = ()> + use<'a, S, B> {
         let service = Entrance::new(self.service.clone(), peer.clone(), self.limits.headers);
         let stream = TokioIo::new(stream);
         match version {
             HttpVersion::One => {
                 let connection = self.http1(peer.watch()).serve_connection(stream, service);
-                self.run(pin!(connection.with_upgrades()), &peer).await;
+                Either::Left(self.run(Box::pin(connection.with_upgrades()), peer))
             }
             HttpVersion::Two => {
                 // From here on pings tell whether the peer is there.
                 peer.watch().enter(Phase::Busy);
-                // Boxed, so that HTTP/1 connections do not have to have room for it.
-                let mut connection = Box::pin(self.http2().serve_connection(stream, service));
-                self.run(connection.as_mut(), &peer).await;
+                let connection = self.http2().serve_connection(stream, service);
+                Either::Right(self.run(Box::pin(connection), peer))
             }
         }
     }
 
     /// Drives a connection, and ends it when one of its clocks, the drain or a peer's handle
     /// says so.
-    async fn run<C>(&self, mut connection: Pin<&mut C>, peer: &Peer)
+    async fn run<C>(&self, mut connection: Pin<Box<C>>, peer: &Peer)
     where
         C: Graceful + Future<Output = hyper::Result<()>>,
     {

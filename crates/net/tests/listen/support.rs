@@ -64,6 +64,10 @@ impl Server {
             Some(tls) => listener.tls(tls),
             None => listener,
         };
+        Self::over(listener, bodies)
+    }
+
+    pub(crate) fn over(listener: Listener, bodies: BodyLimits) -> Self {
         let (gate, reached) = (Arc::new(Semaphore::new(0)), Arc::new(Notify::new()));
         let (sender, receiver) = mpsc::unbounded_channel();
         let script = Script {
