@@ -8,7 +8,7 @@
 //! request, of which nothing was written then.
 //!
 //! Where an answer begins and ends is read as the library reads it, in doubt more strictly.
-//! Trailers are passed over. Bodies of requests that are streams go by the library.
+//! Trailers are checked and passed over. Bodies of requests that are streams go by the library.
 
 mod framing;
 mod head;

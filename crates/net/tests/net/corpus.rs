@@ -1,5 +1,13 @@
 //! The corpus of the fuzz targets through every reader, as a plain test.
 
+#[path = "../../../../fuzz/src/http1.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::type_complexity,
+    reason = "a part of a library there, a module here"
+)]
+mod http1;
 #[path = "../../../../fuzz/src/sse.rs"]
 #[allow(
     dead_code,
@@ -7,14 +15,16 @@
     clippy::type_complexity,
     reason = "a part of a library there, a module here"
 )]
-mod readers;
+mod sse;
 
 use std::{fs, path::Path};
+
+use proptest::{collection::vec, prelude::*, sample::select};
 
 #[test]
 fn every_reader_stands_its_corpus() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    for (name, reader) in readers::READERS {
+    for (name, reader) in sse::READERS.iter().chain(http1::READERS) {
         let folder = corpus.join(name);
         let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{name}: {error}"));
         let files: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
@@ -28,7 +38,68 @@ fn every_reader_stands_its_corpus() {
 #[test]
 fn every_reader_has_a_fuzz_target() {
     let manifest = include_str!("../../../../fuzz/Cargo.toml");
-    for (name, _) in readers::READERS {
+    for (name, _) in sse::READERS.iter().chain(http1::READERS) {
         assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name}");
+    }
+}
+
+/// What answers are made of, good and bad.
+const HEADS: &[&str] = &[
+    "HTTP/1.1 200 OK\r\n",
+    "HTTP/1.0 200 OK\r\n",
+    "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201\r\n",
+    "HTTP/1.1 204 No Content\r\n",
+    "HTTP/1.1 304 Not Modified\n",
+    "HTTP/1.1 101 Switching Protocols\r\n",
+    "HTTP/2.0 200 OK\r\n",
+    "",
+];
+const LINES: &[&str] = &[
+    "content-length: 5\r\n",
+    "Content-Length: 5, 5\r\n",
+    "content-length: +5\r\n",
+    "content-length: 0\r\n",
+    "content-length: 18446744073709551616\r\n",
+    "transfer-encoding: chunked\r\n",
+    "transfer-encoding: gzip, Chunked\r\n",
+    "transfer-encoding: chunked, gzip\r\n",
+    "transfer-encoding: identity\r\n",
+    "connection: close\r\n",
+    "connection: keep-alive, upgrade\r\n",
+    "x:\n",
+    "x : y\r\n",
+    " folded\r\n",
+];
+const PIECES: &[&str] = &[
+    "hello",
+    "5\r\nhello\r\n",
+    "05;x=\"y\"\r\nhello\r\n",
+    "5 \r\nhello\r\n",
+    "5\nhello\n",
+    "FFFFFFFFFFFFFFFFF\r\n",
+    "-1\r\n",
+    "0\r\n",
+    "x: y\r\n",
+    "x\r\n",
+    "\r\n",
+    "\n",
+    "HTTP/1.1 200 OK\r\n",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+    #[test]
+    fn what_is_understood_of_an_answer_is_what_others_understand(
+        head in prop_oneof![3 => Just(HEADS[0]), 1 => select(HEADS)],
+        lines in prop_oneof![
+            2 => select(LINES).prop_map(|line| vec![line]),
+            1 => Just(vec!["transfer-encoding: chunked\r\n"]),
+            1 => vec(select(LINES), 0..4),
+        ],
+        body in vec(select(PIECES), 0..6),
+        cut in 0..4_u8,
+    ) {
+        let answer = [&[head], &lines[..], &["\r\n"], &body[..]].concat().concat();
+        http1::run("http1", &[&[cut], answer.as_bytes()].concat());
     }
 }

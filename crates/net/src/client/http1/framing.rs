@@ -2,7 +2,10 @@
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
-use super::{Broken, head::number};
+use super::{
+    Broken,
+    head::{self, number},
+};
 
 /// What is still to come of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +98,9 @@ impl Chunk {
             Self::End if line.is_empty() => Ok(Some(Self::Size)),
             Self::Trailers(_) if line.is_empty() => Ok(None),
             Self::Trailers(bytes) if bytes + line.len() > TRAILER_BYTES => Err(Broken::TooLong),
+            Self::Trailers(_) if !head::is_header(line) => {
+                Err(Broken::Malformed("a trailer that is no header"))
+            }
             Self::Trailers(bytes) => Ok(Some(Self::Trailers(bytes + line.len() + 2))),
             Self::End | Self::Data(_) => Err(Broken::Malformed("a chunk longer than its size")),
         }

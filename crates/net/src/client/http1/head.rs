@@ -210,6 +210,13 @@ pub(super) fn number(digits: &[u8], radix: u32) -> Option<u64> {
     if is_plain { u64::from_str_radix(digits, radix).ok() } else { None }
 }
 
+/// Tells whether a line, without its end, is a header.
+pub(super) fn is_header(line: &[u8]) -> bool {
+    let Some(colon) = memchr::memchr(b':', line) else { return false };
+    let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+    HeaderName::from_bytes(name).is_ok() && HeaderValue::from_bytes(value).is_ok()
+}
+
 /// Keeps a header; its value is a slice of the head.
 fn kept(head: &Bytes, header: &httparse::Header<'_>) -> Option<(HeaderName, HeaderValue)> {
     let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
