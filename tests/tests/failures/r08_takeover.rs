@@ -109,8 +109,10 @@ async fn tasks_with_long_logs_are_taken_over_once() {
     let directory = tempfile::tempdir().unwrap();
     let witness = Witness::new(directory.path(), 0);
     let mut options = Options::new(Kept::Postgres(database.url()));
-    options.lease = Some(SHORT_LEASE / 2);
+    // It has much to write before it is killed, and is to keep its own leases meanwhile.
+    options.lease = Some(SHORT_LEASE * 4);
     let owner = Node::start(&options).await;
+    options.lease = Some(SHORT_LEASE / 2);
     let others = [Node::start(&options).await, Node::start(&options).await];
     for _ in 0..TASKS {
         let order = Order::new("steps-fail", "ann", format!("{LONG} 0 32 hang")).at_once();

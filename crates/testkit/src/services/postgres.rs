@@ -173,7 +173,12 @@ impl Inner {
     async fn query(self: &Arc<Self>, database: &str, sql: &str) -> String {
         let mut command = psql(&self.programs, self.server.directory(), self.port);
         command.args(["-d", database, "-c", sql]);
-        blocking(move || run(&mut command)).await
+        let server = Arc::clone(self);
+        blocking(move || {
+            try_run(&mut command)
+                .unwrap_or_else(|error| panic!("{error}\n{}", server.server.last_words()))
+        })
+        .await
     }
 }
 
@@ -305,8 +310,16 @@ fn clean(mut command: Command) -> Command {
 
 /// Runs a command that must succeed and returns its output.
 fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("start {command:?}: {error}"));
+    try_run(command).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs a command and returns its output, or what it said of its failure.
+fn try_run(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("start {command:?}: {error}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
-    assert!(output.status.success(), "{command:?} failed: {}", text(&output.stderr));
-    text(&output.stdout)
+    if output.status.success() {
+        Ok(text(&output.stdout))
+    } else {
+        Err(format!("{command:?} failed: {}", text(&output.stderr)))
+    }
 }

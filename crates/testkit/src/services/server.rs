@@ -166,6 +166,14 @@ impl Server {
         String::from_utf8_lossy(&log).into_owned()
     }
 
+    /// The end of its log, for whoever it has let down.
+    pub(super) fn last_words(&self) -> String {
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().rev().take(40).collect();
+        let lines: Vec<&str> = lines.into_iter().rev().collect();
+        format!("its log ends with:\n{}", lines.join("\n"))
+    }
+
     fn running(&self) -> MutexGuard<'_, Option<Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
