@@ -15,6 +15,10 @@ use http::{HeaderValue, Request, Uri, header::AUTHORIZATION};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use nuncio_auth::{Gatekeeper, pair::Minter};
+use nuncio_client::{
+    Client,
+    discover::{Ask, Source},
+};
 use nuncio_hub::{
     Directory, Gateway, Hub,
     agent::{Addresses, Card, Delivery, Origin},
@@ -24,9 +28,9 @@ use nuncio_hub::{
     memory::MemoryHub,
     name::AgentName,
 };
-use nuncio_net::{Errand, Guard, Policy, Purpose};
+use nuncio_net::{Errand, Guard, Policy, Purpose, Trust};
 use nuncio_protocol::{
-    card::{AgentCard, AgentInterface, Binding},
+    card::{AgentCard, Binding},
     ids::Organisation,
     json,
     version::Version,
@@ -83,7 +87,7 @@ async fn serve(
     new.delivery = Delivery::Gateway;
     new.addresses =
         Addresses { public: Some(format!("http://{agent}").into()), ..Addresses::default() };
-    new.card = Some(Card::parse(&json::to_string(&card(agent, version)))?);
+    new.card = Some(Card::parse(&json::to_string(&card(&hub.client, agent, version).await?))?);
     hub.directory.add(&organisation, new, Origin::Administrator, &actor).await?;
     let scopes = [ADMIN.to_owned()];
     let key = hub.directory.new_key(&organisation, "bench", &scopes, None, &actor).await?;
@@ -113,11 +117,17 @@ fn as_caller(mut request: Request<Incoming>, key: HeaderValue) -> Request<Incomi
     request
 }
 
-fn card(agent: SocketAddr, version: Version) -> AgentCard {
-    let mut card = AgentCard::builder(AGENT).description(AGENT).streaming().build();
-    let url = format!("http://{agent}");
-    card.supported_interfaces = vec![AgentInterface::new(url, Binding::JsonRpc, version)];
-    card
+/// Returns the card that the agent serves, with the one interface that speaks the version.
+async fn card(client: &Client, agent: SocketAddr, version: Version) -> Result<AgentCard> {
+    let ask = Ask::new(Source::parse(&format!("http://{agent}"))?, Trust::Administrator);
+    let mut card = client.cards().get(&ask).await?.found.card.clone();
+    card.supported_interfaces.retain(|one| {
+        one.protocol_binding == Binding::JsonRpc.as_str() && one.version() == Some(version)
+    });
+    if card.supported_interfaces.is_empty() {
+        bail!("the agent does not speak {version}");
+    }
+    Ok(card)
 }
 
 fn open(store: &str) -> Result<Arc<dyn Store>> {

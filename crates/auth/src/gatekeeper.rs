@@ -213,12 +213,13 @@ impl Gatekeeper {
             Some(Credential::Bearer(text)) if pair::is_pair(text) => {
                 let verifier = shared.pair.as_ref().ok_or(Why::NotTaken)?;
                 let certificate = presented.certificate.as_ref();
-                verifier.identify(text, certificate, Timestamp::now()).await
+                // Boxed, as the next: they are large, and most callers show keys.
+                Box::pin(verifier.identify(text, certificate, Timestamp::now())).await
             }
             Some(Credential::Bearer(_)) if shared.issuers.is_empty() => Err(Why::NotTaken.into()),
             Some(Credential::Bearer(text)) => {
                 let certificate = presented.certificate.as_ref();
-                jwt::identify(&shared.issuers, text, certificate, Timestamp::now()).await
+                Box::pin(jwt::identify(&shared.issuers, text, certificate, Timestamp::now())).await
             }
             None => Err(Refusal::Missing),
         }

@@ -218,6 +218,12 @@ impl Agent {
         Some(self.inner.client.shared.remembered.instead_of(declared))
     }
 
+    /// Tells whether a call has succeeded, so that nothing is left to be found out about how the
+    /// agent is called.
+    pub fn is_proven(&self) -> bool {
+        self.inner.known.load().is_proven.load(Ordering::Relaxed)
+    }
+
     /// Returns for how long the interface that the next call goes to is left alone, if its
     /// breaker is open.
     pub fn rest(&self) -> Option<Duration> {
@@ -229,6 +235,19 @@ impl Agent {
     /// Makes a call that is answered once.
     pub async fn call(&self, ctx: CallContext, request: Request) -> Result<Answered, Error> {
         self.reach(ctx, request, async |remote, ctx, request| remote.call(ctx, request).await).await
+    }
+
+    /// Tries once to make a call that is answered once, and no other way than the best. `None` if
+    /// the agent has the request, and does not begin to answer within a moment.
+    pub async fn call_briefly(
+        &self,
+        ctx: CallContext,
+        request: Request,
+        moment: Duration,
+    ) -> Result<Option<Answered>, Error> {
+        let known = self.known().await?;
+        let interface = self.inner.client.shared.remembered.instead_of(known.ways.best()?);
+        self.remote(&interface).call_briefly(ctx, request, moment).await
     }
 
     /// Makes a call that is answered with a stream, which is resumed when it breaks off.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use http::HeaderMap;
-use nuncio_net::Client;
+use nuncio_net::{Client, Clock, Error as NetError};
 use nuncio_protocol::{
     operation::Request,
     service::{Answered, CallContext},
@@ -20,7 +20,7 @@ use crate::{
     retry,
     service::unexpected,
     stream::Followed,
-    transport::{self, Frames, Opened, Prepared, Proof, Transport},
+    transport::{self, Attempt, Frames, Opened, Prepared, Proof, Transport},
     watch::{Observer, Watching},
 };
 
@@ -114,6 +114,29 @@ impl Remote {
         }
     }
 
+    /// Tries once to make a call that is answered once. `None` if the peer has the request, and
+    /// does not begin to answer within a moment. That says nothing about how it fares.
+    pub fn call_briefly(
+        &self,
+        ctx: CallContext,
+        request: Request,
+        moment: Duration,
+    ) -> impl Future<Output = Result<Option<Answered>, Error>> + Send {
+        let asked = self.ask(&ctx, request, None);
+        drop(ctx);
+        async move {
+            let mut asked = asked?;
+            // There is no other attempt that would need them.
+            let headers = std::mem::take(&mut asked.prepared.headers);
+            match self.attempt(&asked, headers, Some(moment)).await {
+                Ok(Opened::Answer(response)) => Ok(Some(response)),
+                Ok(Opened::Frames(_)) => Err(Error::Peer(unexpected())),
+                Err(error) if is_late(&error) => Ok(None),
+                Err(error) => Err(error),
+            }
+        }
+    }
+
     /// Makes a call that is answered with a stream, and resumes it when it breaks off.
     pub async fn stream(&self, ctx: CallContext, request: Request) -> Result<Followed, Error> {
         Followed::open(self.clone(), ctx, request).await
@@ -159,7 +182,7 @@ impl Remote {
         }
         let mut prepared = transport.prepare(request, headers)?;
         if let Some(id) = last_id.and_then(|id| http::HeaderValue::from_bytes(id).ok()) {
-            prepared.headers_mut().insert(transport::LAST_EVENT_ID, id);
+            prepared.headers.insert(transport::LAST_EVENT_ID, id);
         }
         let deadline = ctx.deadline.map(Instant::from_std);
         Ok(Box::new(Asked { prepared, waits, deadline, watching }))
@@ -171,7 +194,8 @@ impl Remote {
         let mut may_prove_again = true;
         loop {
             attempts += 1;
-            let error = match self.attempt(&asked).await {
+            let headers = asked.prepared.headers.clone();
+            let error = match self.attempt(&asked, headers, None).await {
                 Ok(opened) => return Ok(opened),
                 Err(error) => error,
             };
@@ -194,12 +218,22 @@ impl Remote {
         }
     }
 
-    async fn attempt(&self, asked: &Asked) -> Result<Opened, Error> {
+    /// Makes one attempt, whose answer is to begin within a moment if somebody says so.
+    async fn attempt(
+        &self,
+        asked: &Asked,
+        headers: HeaderMap,
+        moment: Option<Duration>,
+    ) -> Result<Opened, Error> {
         let Inner { transport, breaker, options } = &*self.inner;
         let Asked { prepared, waits, deadline, watching } = asked;
         let credentials = &self.credentials;
         let passage = breaker.ask().map_err(|until| Error::BreakerOpen { until })?;
         let timeouts = options.clocks.of(prepared.operation, *waits, *deadline)?;
+        let timeouts = match moment {
+            Some(moment) => timeouts.first_byte(moment),
+            None => timeouts,
+        };
         let proof = match credentials {
             None => None,
             Some(credentials) => {
@@ -209,14 +243,26 @@ impl Remote {
                 Some(Box::new(Proof { headers, url }))
             }
         };
-        let outcome = transport.send(prepared, proof, timeouts, watching.as_ref()).await;
+        let attempt = Attempt { headers, proof, timeouts };
+        let watched =
+            watching.as_ref().map(|watching| transport.watch(watching, prepared, &attempt));
+        let outcome = transport.send(prepared, attempt, watched.as_ref()).await;
+        if let (Some(watched), Err(error)) = (&watched, &outcome) {
+            watched.failed(error);
+        }
         passage.tell(match &outcome {
+            Err(error) if moment.is_some() && is_late(error) => Outcome::Unknown,
             Err(error) if error.is_failure_of_peer() => Outcome::Failed,
             Err(error) if error.is_unsent() => Outcome::Unknown,
             _ => Outcome::Answered,
         });
         outcome
     }
+}
+
+/// Tells whether a peer that has a request has not begun to answer in time.
+const fn is_late(error: &Error) -> bool {
+    matches!(error, Error::Net(NetError::Timeout { clock: Clock::FirstByte, .. }))
 }
 
 impl Builder {

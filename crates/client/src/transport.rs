@@ -80,8 +80,17 @@ enum Form {
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) operation: Operation,
-    headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     written: Written,
+}
+
+/// What every attempt has of its own.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    /// Those of the request.
+    pub(crate) headers: HeaderMap,
+    pub(crate) proof: Option<Box<Proof>>,
+    pub(crate) timeouts: Timeouts,
 }
 
 #[derive(Debug)]
@@ -152,32 +161,26 @@ impl Transport {
         Ok(Prepared { operation, headers, written })
     }
 
+    /// Begins to show an attempt to somebody.
+    pub(crate) fn watch(
+        &self,
+        watching: &Watching,
+        prepared: &Prepared,
+        attempt: &Attempt,
+    ) -> Arc<Watched> {
+        let Interface { form, .. } = self.wire.interface;
+        let sent = (prepared.url(&self.wire.interface), &attempt.headers);
+        watching.begin(form, sent, attempt.proof.as_deref())
+    }
+
     /// Sends a request, with what proves who we are, and reads the answer or opens the stream.
     pub(crate) async fn send(
         &self,
         prepared: &Prepared,
-        proof: Option<Box<Proof>>,
-        timeouts: Timeouts,
-        watching: Option<&Watching>,
-    ) -> Result<Opened, Error> {
-        let Interface { form, .. } = self.wire.interface;
-        let sent = || (prepared.url(&self.wire.interface), &prepared.headers);
-        let watched = watching.map(|watching| watching.begin(form, sent(), proof.as_deref()));
-        let outcome = self.exchange(prepared, proof, timeouts, watched.as_ref()).await;
-        if let (Some(watched), Err(error)) = (&watched, &outcome) {
-            watched.failed(error);
-        }
-        outcome
-    }
-
-    async fn exchange(
-        &self,
-        prepared: &Prepared,
-        proof: Option<Box<Proof>>,
-        timeouts: Timeouts,
+        attempt: Attempt,
         watched: Option<&Arc<Watched>>,
     ) -> Result<Opened, Error> {
-        let mut headers = prepared.headers.clone();
+        let Attempt { mut headers, proof, timeouts } = attempt;
         let mut proven = None;
         if let Some(proof) = proof {
             let Proof { headers: more, url } = *proof;
@@ -235,11 +238,6 @@ impl Transport {
 }
 
 impl Prepared {
-    /// Says, behind which event the stream is to go on.
-    pub(crate) fn headers_mut(&mut self) -> &mut HeaderMap {
-        &mut self.headers
-    }
-
     /// Returns where the request goes.
     pub(crate) fn url<'a>(&'a self, interface: &'a Interface) -> &'a CheckedUrl {
         match &self.written {

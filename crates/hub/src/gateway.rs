@@ -10,6 +10,7 @@
 
 mod alone;
 mod answer;
+mod brief;
 mod budget;
 pub(crate) mod capability;
 pub(crate) mod card;
@@ -26,6 +27,7 @@ pub(crate) mod pull;
 pub(crate) mod queue;
 pub(crate) mod route;
 pub(crate) mod runs;
+mod take;
 pub(crate) mod trace;
 mod translate;
 pub(crate) mod tree;
@@ -204,10 +206,8 @@ impl Agents for Roster {
         if let Some(node) = runs::sort_of(place) {
             return self.runs.node(node);
         }
-        let organisation = Organisation::parse(place.tenant.as_str()).ok()?;
-        let id = AgentId::parse(place.agent.as_str()).ok()?;
-        let agent = self.lines.agent(&organisation, &id)?;
-        if self.lines.is_workflow(&id) {
+        let agent = self.lines.agent_at(place)?;
+        if self.lines.is_workflow(&agent.id) {
             return Some(self.runner.clone());
         }
         let hosted = self.hosted.find(&agent, |id| self.lines.is_known(id));

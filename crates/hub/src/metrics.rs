@@ -9,17 +9,21 @@
 //! `docs/reference/telemetry.md` lists every metric.
 
 mod agents;
+mod calls;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use nuncio_protocol::{dialect::WireForm, error::ErrorKind, operation::Operation};
+use nuncio_protocol::{
+    dialect::WireForm, error::ErrorKind, ids::Organisation, operation::Operation,
+};
 use prometheus_client::{
     encoding::{EncodeLabelSet, text},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::Registry,
 };
 
-use self::agents::ByAgent;
+use self::{agents::ByAgent, calls::Calls};
+use crate::name::AgentName;
 
 /// Counts what happens. Cheap to clone; all clones count together.
 #[derive(Clone)]
@@ -41,8 +45,7 @@ type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
 
 struct Shared {
     registry: Registry,
-    requests: Family<RequestLabels, Counter>,
-    request_seconds: Durations<CallLabels>,
+    calls: Calls,
     errors: Family<ErrorLabels, Counter>,
     timeouts: Counter,
     http_requests: Family<HttpLabels, Counter>,
@@ -71,7 +74,7 @@ pub struct A2aRequest {
 }
 
 /// Who asked whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// We asked an agent.
     Sent,
@@ -80,7 +83,7 @@ pub enum Direction {
 }
 
 /// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     /// With an answer.
     Success,
@@ -134,8 +137,7 @@ impl Metrics {
         let histogram: fn() -> Histogram = || Histogram::new(BUCKETS);
         let mut shared = Shared {
             registry: Registry::default(),
-            requests: Family::default(),
-            request_seconds: Durations::new_with_constructor(histogram),
+            calls: Calls::new(histogram),
             errors: Family::default(),
             timeouts: Counter::default(),
             http_requests: Family::default(),
@@ -153,23 +155,19 @@ impl Metrics {
 
     /// Counts an A2A request that has ended.
     pub fn a2a_request(&self, request: &A2aRequest) {
-        let call = CallLabels {
-            direction: request.direction.as_str(),
-            method: request.operation.map_or(UNKNOWN, Operation::name),
-            dialect: request.form.map_or(UNKNOWN, WireForm::name),
-        };
-        let CallLabels { direction, method, dialect } = call;
-        let status = request.status.as_str();
-        let labels = RequestLabels { direction, method, dialect, status };
-        self.shared.requests.get_or_create(&labels).inc();
-        self.shared.request_seconds.get_or_create(&call).observe(request.duration.as_secs_f64());
+        self.shared.calls.count(request);
         if request.status == Status::Timeout {
             self.shared.timeouts.inc();
         }
     }
 
     /// Counts a request to an agent of an organisation that has ended.
-    pub fn agent_request(&self, agent: (&str, &str), status: Status, duration: Duration) {
+    pub fn agent_request(
+        &self,
+        agent: (&Organisation, &AgentName),
+        status: Status,
+        duration: Duration,
+    ) {
         self.shared.by_agent.request(agent, status, duration);
     }
 
@@ -186,15 +184,11 @@ impl Metrics {
     /// Counts an HTTP request that was answered.
     pub fn http_request(&self, request: &HttpRequest<'_>) {
         let HttpRequest { status, duration, .. } = *request;
-        let route = || request.route.to_owned();
         let method = known_method(request.method);
-        self.shared
-            .http_requests
-            .get_or_create(&HttpLabels { method, route: route(), status })
-            .inc();
-        let seconds =
-            self.shared.http_seconds.get_or_create(&RouteLabels { method, route: route() });
-        seconds.observe(duration.as_secs_f64());
+        let labels = RouteLabels { method, route: request.route.to_owned() };
+        self.shared.http_seconds.get_or_create(&labels).observe(duration.as_secs_f64());
+        let labels = HttpLabels { method, route: labels.route, status };
+        self.shared.http_requests.get_or_create(&labels).inc();
     }
 
     /// Says how many agents are in a state now.
@@ -264,12 +258,7 @@ impl Shared {
     /// help its full stop.
     fn register(&mut self) {
         let registry = &mut self.registry;
-        registry.register("a2a_requests", "A2A requests that have ended", self.requests.clone());
-        registry.register(
-            "a2a_request_duration_seconds",
-            "Time to the answer, or to the end of the stream",
-            self.request_seconds.clone(),
-        );
+        self.calls.register(registry);
         registry.register("a2a_errors", "A2A errors by kind", self.errors.clone());
         registry.register(
             "a2a_timeouts",
@@ -352,21 +341,6 @@ fn known_method(method: &str) -> &'static str {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RequestLabels {
-    direction: &'static str,
-    method: &'static str,
-    dialect: &'static str,
-    status: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CallLabels {
-    direction: &'static str,
-    method: &'static str,
-    dialect: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ErrorLabels {
     r#type: &'static str,
 }
@@ -433,8 +407,10 @@ mod tests {
         metrics.heartbeat(Heartbeat::Accepted);
         metrics.decision(false, "hierarchy");
         metrics.rate_limited("calls_per_minute");
+        let acme = Organisation::parse("acme").unwrap();
         for agent in ["a", "a", "b", "c", "d"] {
-            metrics.agent_request(("acme", agent), Status::Success, duration);
+            let agent = AgentName::parse(agent).unwrap();
+            metrics.agent_request((&acme, &agent), Status::Success, duration);
         }
         metrics
     }

@@ -29,6 +29,10 @@ use crate::{
     workflow::{self, SavedWorkflow},
 };
 
+/// A map that shares most of its branches with the one before, and whose hash is made for speed:
+/// every call looks into several.
+type Map<K, V> = HashTrieMapSync<K, V, foldhash::fast::RandomState>;
+
 /// What a hub knows at one version.
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -39,17 +43,17 @@ pub struct State {
     /// Ordered, so that a page can begin anywhere.
     names: RedBlackTreeMapSync<(Organisation, AgentName), AgentId>,
     /// Who offers a skill or tag, ordered by name.
-    capabilities: HashTrieMapSync<(Organisation, Box<str>), RedBlackTreeSetSync<AgentName>>,
-    looks: HashTrieMapSync<(Organisation, Look), AgentId>,
-    children: HashTrieMapSync<AgentId, RedBlackTreeSetSync<AgentId>>,
-    organisations: HashTrieMapSync<Organisation, OrganisationRecord>,
+    capabilities: Map<(Organisation, Box<str>), RedBlackTreeSetSync<AgentName>>,
+    looks: Map<(Organisation, Look), AgentId>,
+    children: Map<AgentId, RedBlackTreeSetSync<AgentId>>,
+    organisations: Map<Organisation, OrganisationRecord>,
     rules: Arc<BTreeMap<Arc<str>, Rule>>,
     decider: Arc<Rules>,
-    keys: HashTrieMapSync<String, Arc<KeyRecord>>,
+    keys: Map<String, Arc<KeyRecord>>,
     /// Ordered, so that those of one sort stand together.
     notes: RedBlackTreeMapSync<String, Arc<str>>,
-    workflows: HashTrieMapSync<AgentId, Versions>,
-    triggers: HashTrieMapSync<String, Arc<Trigger>>,
+    workflows: Map<AgentId, Versions>,
+    triggers: Map<String, Arc<Trigger>>,
     settings: Settings,
 }
 
@@ -272,7 +276,7 @@ impl State {
     }
 }
 
-type Sets<K, V> = HashTrieMapSync<K, RedBlackTreeSetSync<V>>;
+type Sets<K, V> = Map<K, RedBlackTreeSetSync<V>>;
 
 fn add<K: Eq + Hash + Clone, V: Ord>(sets: &mut Sets<K, V>, key: K, value: V) {
     match sets.get_mut(&key) {

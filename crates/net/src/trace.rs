@@ -3,6 +3,8 @@
 //! A request that makes us fetch a card or a key is the cause of that, and what is fetched is
 //! asked for in its trace: whoever wraps the work in [`Cause::of`] need not hand it down by hand.
 
+use std::cell::RefCell;
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The header with the place in the trace.
@@ -14,6 +16,37 @@ const HEX: [u8; 16] = *b"0123456789abcdef";
 
 tokio::task_local! {
     static CAUSE: Cause;
+}
+
+thread_local! {
+    static POOL: RefCell<Pool> = const { RefCell::new(Pool { bytes: [0; POOL_BYTES], used: POOL_BYTES }) };
+}
+
+/// What a trace and its first span are called.
+const NAME_BYTES: usize = 24;
+
+/// To ask for a kilobyte of randomness costs little more than to ask for a name.
+const POOL_BYTES: usize = 42 * NAME_BYTES;
+
+/// Randomness for names, asked for in advance.
+struct Pool {
+    bytes: [u8; POOL_BYTES],
+    used: usize,
+}
+
+impl Pool {
+    fn take(&mut self) -> [u8; NAME_BYTES] {
+        if self.used == POOL_BYTES {
+            // Without randomness there is nothing to tell traces apart by, and nothing else is
+            // lost.
+            let _ = aws_lc_rs::rand::fill(&mut self.bytes);
+            self.used = 0;
+        }
+        let mut name = [0; NAME_BYTES];
+        name.copy_from_slice(&self.bytes[self.used..][..NAME_BYTES]);
+        self.used += NAME_BYTES;
+        name
+    }
 }
 
 /// The place in a trace of whatever makes us ask others.
@@ -46,9 +79,7 @@ pub fn kept<F: Future>(work: F) -> impl Future<Output = F::Output> {
 
 /// Begins a trace that nobody has asked to be kept: a `traceparent` of its own.
 pub fn root() -> String {
-    let mut random = [0; 24];
-    // Without randomness there is nothing to tell traces apart by, and nothing else is lost.
-    let _ = aws_lc_rs::rand::fill(&mut random);
+    let mut random = POOL.with_borrow_mut(Pool::take);
     // An id of zeros is none.
     random[15] |= 1;
     random[23] |= 1;

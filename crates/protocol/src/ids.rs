@@ -78,6 +78,10 @@ macro_rules! id {
             fn write(&self, writer: &mut Writer) {
                 writer.string(&self.0);
             }
+
+            fn weight(&self) -> usize {
+                self.0.weight()
+            }
         }
 
         serde_via_json!($name);

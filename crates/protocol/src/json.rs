@@ -18,6 +18,10 @@ mod record;
 mod shared;
 mod writer;
 
+use std::cell::Cell;
+
+use bytes::Bytes;
+
 pub use error::{Error, ErrorKind};
 pub use raw::{Object, Raw};
 pub use reader::{Fields, Kind, MAX_DEPTH, Reader};
@@ -38,6 +42,14 @@ pub trait FromJson: Sized {
 pub trait ToJson {
     /// Appends exactly one value.
     fn write(&self, writer: &mut Writer);
+
+    /// Returns about how many bytes that appends: letters that have to be escaped count as one.
+    /// What most is made of knows it without writing.
+    fn weight(&self) -> usize {
+        let mut writer = Writer::new();
+        self.write(&mut writer);
+        writer.written()
+    }
 }
 
 /// Reads one value that fills the whole of `bytes`.
@@ -77,6 +89,30 @@ pub fn write_with(write: impl FnOnce(&mut Writer)) -> String {
     let mut writer = Writer::new();
     write(&mut writer);
     writer.into_string()
+}
+
+/// Writes a value as a text that many share, in no more memory than it needs.
+pub fn to_bytes<T: ToJson + ?Sized>(value: &T) -> Bytes {
+    bytes_with(|writer| value.write(writer))
+}
+
+/// Writes by a function instead of a type, as [`to_bytes`] does.
+pub fn bytes_with(write: impl FnOnce(&mut Writer)) -> Bytes {
+    thread_local! {
+        /// Grown by earlier texts, so that most are written without asking for memory.
+        static PAPER: Cell<String> = const { Cell::new(String::new()) };
+    }
+    /// A larger text is seldom, and its paper not kept.
+    const MOST_KEPT: usize = 64 << 10;
+    let mut writer = Writer::on(PAPER.take());
+    write(&mut writer);
+    let mut paper = writer.into_string();
+    let text = Bytes::copy_from_slice(paper.as_bytes());
+    if paper.capacity() <= MOST_KEPT {
+        paper.clear();
+        PAPER.set(paper);
+    }
+    text
 }
 
 /// Hands a value's JSON text to a `serde` serializer that understands raw JSON.

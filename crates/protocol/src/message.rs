@@ -227,6 +227,20 @@ impl ToJson for Part {
             object.text("mediaType", &self.media_type);
         });
     }
+
+    fn weight(&self) -> usize {
+        let content = match &self.content {
+            Content::Text(text) | Content::Url(text) => text.weight(),
+            Content::Raw(bytes) => bytes.len().div_ceil(3) * 4 + 2,
+            Content::Data(data) => data.weight(),
+        };
+        let named = |name: &str, weight: usize| if weight == 0 { 0 } else { name.len() + weight };
+        r#"{"text":}"#.len()
+            + content
+            + named(r#","metadata":"#, self.metadata.as_ref().map_or(0, ToJson::weight))
+            + named(r#","filename":"""#, self.filename.len())
+            + named(r#","mediaType":"""#, self.media_type.len())
+    }
 }
 
 serde_via_json!(Part);

@@ -2,7 +2,7 @@
 
 use crate::{
     ids::{ArtifactId, ContextId, TaskId},
-    json::{Object, Shared, proto_union, record, write_with},
+    json::{Object, Shared, bytes_with, proto_union, record},
     message::{Message, Part, join_text},
     state::TaskState,
     time::Timestamp,
@@ -184,8 +184,9 @@ proto_union! {
 impl StreamResponse {
     /// Says a whole task, by its text.
     pub fn of_task(task: &Task) -> Shared<Self> {
-        let text = write_with(|writer| writer.object(|object| object.member("task", task)));
-        Shared::from_json(text.into())
+        Shared::from_json(bytes_with(|writer| {
+            writer.object(|object| object.member("task", task));
+        }))
     }
 }
 

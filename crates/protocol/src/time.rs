@@ -185,6 +185,10 @@ impl ToJson for Timestamp {
     fn write(&self, writer: &mut Writer) {
         writer.plain(self.text().as_str());
     }
+
+    fn weight(&self) -> usize {
+        r#""2026-11-17T18:04:05.123456Z""#.len()
+    }
 }
 
 serde_via_json!(Timestamp);

@@ -15,6 +15,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::{Request, Response, Uri, request::Parts, uri::PathAndQuery};
 use hyper::body::Body as HttpBody;
 use nuncio_protocol::{
@@ -84,23 +85,30 @@ impl Endpoint {
     }
 
     /// Answers a request, whatever it is.
-    pub async fn answer<B>(&self, request: Request<B>) -> Response<Body>
+    pub fn answer<B>(
+        &self,
+        request: Request<B>,
+    ) -> impl Future<Output = Response<Body>> + Send + use<B>
     where
         B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<BoxError>,
     {
-        Arc::clone(&self.inner).answer(request).await
+        Arc::clone(&self.inner).answer(request)
     }
 
     /// Answers a request whose path leads to the endpoint with so many segments: two, if the
     /// endpoint is at `/agents/weather`.
-    pub async fn answer_below<B>(&self, segments: usize, mut request: Request<B>) -> Response<Body>
+    pub fn answer_below<B>(
+        &self,
+        segments: usize,
+        mut request: Request<B>,
+    ) -> impl Future<Output = Response<Body>> + Send + use<B>
     where
         B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<BoxError>,
     {
         *request.uri_mut() = below(request.uri(), segments);
-        self.answer(request).await
+        self.answer(request)
     }
 
     /// Reads what the head of a request says about a call. Who calls must be in its extensions.
@@ -167,8 +175,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let inner = Arc::clone(&self.inner);
-        Box::pin(async move { Ok(inner.answer(request).await) })
+        Box::pin(self.answer(request).map(Ok))
     }
 }
 

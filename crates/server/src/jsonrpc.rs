@@ -1,6 +1,11 @@
 //! The JSON-RPC binding: one POST, one JSON document.
 
-use futures_util::{FutureExt as _, future::BoxFuture};
+use std::future::ready;
+
+use futures_util::{
+    FutureExt as _,
+    future::{BoxFuture, Either},
+};
 use http::{Response, StatusCode, request::Parts};
 use nuncio_protocol::{
     dialect::{WireForm, pocketpaw},
@@ -21,37 +26,48 @@ use crate::{
     streams::Place,
 };
 
-/// Answers a call.
-pub(crate) async fn answer(
-    endpoint: &Inner,
+/// Answers a call. It is read at once, and handed to the agent.
+pub(crate) fn answer<'a>(
+    endpoint: &'a Inner,
     form: WireForm,
     ctx: CallContext,
-    head: &Parts,
-    body: &[u8],
-) -> Response<Body> {
-    let Some(rules) = endpoint.dialects.json_rpc(form) else {
-        return respond::status(StatusCode::NOT_FOUND);
+    head: &'a Parts,
+    body: &'a [u8],
+) -> impl Future<Output = Response<Body>> + Send + use<'a> {
+    let begun = match endpoint.dialects.json_rpc(form) {
+        Some(rules) => read(endpoint, form, rules, ctx, head, body),
+        None => Begun::Answered(respond::status(StatusCode::NOT_FOUND)),
     };
+    match begun {
+        Begun::Answered(response) => Either::Left(ready(response)),
+        Begun::Later(answer) => Either::Right(Either::Left(answer)),
+        Begun::Called(called, said) => {
+            Either::Right(Either::Right(called.map(move |called| finish(endpoint, called, said))))
+        }
+    }
+}
+
+fn read<'a>(
+    endpoint: &'a Inner,
+    form: WireForm,
+    rules: Box<dyn JsonRpcForm>,
+    ctx: CallContext,
+    head: &'a Parts,
+    body: &'a [u8],
+) -> Begun<'a, impl Future<Output = Called> + Send + use<'a>> {
     let text = match json::text(body) {
         Ok(text) => text,
-        Err(error) => return refuse(&*rules, &Id::null(), &error.into()),
+        Err(error) => return Begun::Answered(refuse(&*rules, &Id::null(), &error.into())),
     };
     if form == WireForm::PocketPaw && text.trim_start().starts_with('[') {
-        return Box::pin(batch(endpoint, &*rules, ctx, head, text)).await;
+        return Begun::Later(batch(endpoint, rules, ctx, head, text).boxed());
     }
     match rules.read_call(text) {
-        Ok(call) => match begin(endpoint, form, &*rules, ctx, head, call) {
-            Begun::Answered(response) => response,
-            Begun::Notified(notified) => notified.await,
-            Begun::Called(called, said) => {
-                let outcome = called.await;
-                finish(endpoint, form, rules, outcome, said)
-            }
-        },
+        Ok(call) => begin(endpoint, form, rules, ctx, head, call),
         Err(Refusal { id, error }) if reads_events_alone(form, head) => {
-            sse::refuse(&error, &Encoder::json_rpc(rules, echo_of(id)))
+            Begun::Answered(sse::refuse(&error, &Encoder::json_rpc(rules, echo_of(id))))
         }
-        Err(Refusal { id, error }) => refuse(&*rules, &id, &error),
+        Err(Refusal { id, error }) => Begun::Answered(refuse(&*rules, &id, &error)),
     }
 }
 
@@ -59,14 +75,16 @@ pub(crate) async fn answer(
 enum Begun<'a, F> {
     /// It is answered.
     Answered(Response<Body>),
-    /// Nobody waits for what comes of it.
-    Notified(BoxFuture<'a, Response<Body>>),
+    /// It is several, or nobody waits for what comes of it.
+    Later(BoxFuture<'a, Response<Body>>),
     /// The agent has it.
     Called(F, Said),
 }
 
 /// What has to be known of a call to answer it.
 struct Said {
+    form: WireForm,
+    rules: Box<dyn JsonRpcForm>,
     echo: Echo,
     in_stream: bool,
     /// Boxed: it is large, and few need it.
@@ -77,14 +95,14 @@ struct Said {
 fn begin<'a>(
     endpoint: &'a Inner,
     form: WireForm,
-    rules: &dyn JsonRpcForm,
+    rules: Box<dyn JsonRpcForm>,
     mut ctx: CallContext,
     head: &'a Parts,
     call: Call,
-) -> Begun<'a, impl Future<Output = Called> + use<'a>> {
+) -> Begun<'a, impl Future<Output = Called> + Send + use<'a>> {
     let Call { echo, mut request, task_alias } = call;
     if let Err(error) = endpoint.dialects.check(form, head, &mut ctx, &mut request) {
-        let mut response = reply_with(rules, &echo, &error);
+        let mut response = reply_with(&*rules, &echo, &error);
         // The path names what is not there (C-16).
         if matches!(form, WireForm::Upal | WireForm::Molecule) {
             *response.status_mut() = StatusCode::NOT_FOUND;
@@ -94,25 +112,19 @@ fn begin<'a>(
     let name = names::name_in(form, &request, task_alias);
     let sender = Sender::of(&head.extensions);
     if echo.id.is_none() {
-        return Begun::Notified(notify(endpoint, ctx, request, name, sender).boxed());
+        return Begun::Later(notify(endpoint, ctx, request, name, sender).boxed());
     }
     let in_stream = request.operation().is_streaming() && reads_events_alone(form, head);
     let ending = endpoint.dialects.ending(form, &ctx).map(Box::new);
     let called = endpoint.call(ctx, request, name, sender);
-    Begun::Called(called, Said { echo, in_stream, ending })
+    Begun::Called(called, Said { form, rules, echo, in_stream, ending })
 }
 
 type Called = Result<(Outcome, Option<Place>), Error>;
 
 /// Answers with what came of a call.
-fn finish(
-    endpoint: &Inner,
-    form: WireForm,
-    rules: Box<dyn JsonRpcForm>,
-    called: Called,
-    said: Said,
-) -> Response<Body> {
-    let Said { echo, in_stream, ending } = said;
+fn finish(endpoint: &Inner, called: Called, said: Said) -> Response<Body> {
+    let Said { form, rules, echo, in_stream, ending } = said;
     match called {
         Ok((Outcome::Answer(answer), _)) if form == WireForm::V1 => {
             respond::document(StatusCode::OK, respond::JSON, enclose(&echo, &answer))
@@ -176,14 +188,14 @@ async fn notify(
 /// Answers several calls, one after the other (PD-04).
 async fn batch(
     endpoint: &Inner,
-    rules: &dyn JsonRpcForm,
+    rules: Box<dyn JsonRpcForm>,
     mut ctx: CallContext,
     head: &Parts,
     text: &str,
 ) -> Response<Body> {
-    let calls = match pocketpaw::read_batch(rules, text) {
+    let calls = match pocketpaw::read_batch(&*rules, text) {
         Ok(calls) => calls.unwrap_or_default(),
-        Err(error) => return refuse(rules, &Id::null(), &error),
+        Err(error) => return refuse(&*rules, &Id::null(), &error),
     };
     let mut replies = Vec::new();
     for call in calls {

@@ -1,7 +1,8 @@
 //! An agent of this process as a service: the engine behind the terms of its card.
 
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
+use futures_util::TryFutureExt as _;
 use nuncio_protocol::{
     card::AgentCard,
     error::{Error, ErrorKind},
@@ -145,14 +146,16 @@ impl A2aService for LocalAgent {
         ctx: CallContext,
         mut request: SendMessageRequest,
     ) -> Answer<'_, Shared<SendMessageResponse>> {
+        let mut call = match self.terms.check_send(&ctx, &request).and_then(|()| self.call(&ctx)) {
+            Ok(call) => call,
+            Err(error) => return refused(error),
+        };
+        if ctx.task_alias.is_none() {
+            return Box::pin(self.tasks.send(&call, request).map_ok(answer));
+        }
         Box::pin(async move {
-            self.terms.check_send(&ctx, &request)?;
-            let mut call = self.call(&ctx)?;
             self.address(&ctx, &mut call, &mut request.message).await?;
-            Ok(match self.tasks.send(&call, request).await? {
-                Sent::Task(task) => SendMessageResponse::of_task(&task),
-                Sent::Message(message) => Shared::new(SendMessageResponse::Message(message)),
-            })
+            self.tasks.send(&call, request).await.map(answer)
         })
     }
 
@@ -161,18 +164,30 @@ impl A2aService for LocalAgent {
         ctx: CallContext,
         mut request: SendMessageRequest,
     ) -> Answer<'_, Events> {
+        let checked = self.terms.check_streaming();
+        let checked = checked.and_then(|()| self.terms.check_send(&ctx, &request));
+        let mut call = match checked.and_then(|()| self.call(&ctx)) {
+            Ok(call) => call,
+            Err(error) => return refused(error),
+        };
+        if ctx.task_alias.is_none() {
+            return Box::pin(self.tasks.stream(&call, request));
+        }
         Box::pin(async move {
-            self.terms.check_streaming()?;
-            self.terms.check_send(&ctx, &request)?;
-            let mut call = self.call(&ctx)?;
             self.address(&ctx, &mut call, &mut request.message).await?;
             self.tasks.stream(&call, request).await
         })
     }
 
     fn get_task(&self, ctx: CallContext, mut request: GetTaskRequest) -> Answer<'_, Shared<Task>> {
+        let call = match self.call(&ctx) {
+            Ok(call) => call,
+            Err(error) => return refused(error),
+        };
+        if ctx.task_alias.is_none() {
+            return Box::pin(self.tasks.get(&call, request));
+        }
         Box::pin(async move {
-            let call = self.call(&ctx)?;
             request.id = self.find(&ctx, &call, request.id).await?;
             self.tasks.get(&call, request).await
         })
@@ -276,6 +291,18 @@ impl A2aService for LocalAgent {
             })
         })
     }
+}
+
+/// Says what came of a message.
+fn answer(sent: Sent) -> Shared<SendMessageResponse> {
+    match sent {
+        Sent::Task(task) => SendMessageResponse::of_task(&task),
+        Sent::Message(message) => Shared::new(SendMessageResponse::Message(message)),
+    }
+}
+
+fn refused<'a, T: Send + 'a>(error: Error) -> Answer<'a, T> {
+    Box::pin(ready(Err(error)))
 }
 
 fn name_as_id(name: &str) -> Result<TaskId, Error> {

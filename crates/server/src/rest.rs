@@ -27,7 +27,6 @@ pub(crate) async fn answer(
     form: WireForm,
     mut ctx: CallContext,
     head: &Parts,
-    path: &str,
     body: &[u8],
 ) -> Response<Body> {
     let Some(rules) = endpoint.dialects.http(form, endpoint.table()) else {
@@ -35,7 +34,7 @@ pub(crate) async fn answer(
     };
     let call = HttpCall {
         method: head.method.as_str(),
-        path,
+        path: head.uri.path(),
         query: head.uri.query().unwrap_or_default(),
         body,
     };

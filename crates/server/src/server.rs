@@ -8,6 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::{Method, Request, Response, StatusCode};
 use hyper::{
     body::{Body as HttpBody, Incoming},
@@ -198,8 +199,7 @@ where
                 _ => {}
             }
         }
-        let endpoint = self.endpoint.clone();
-        Box::pin(async move { Ok(endpoint.answer(request).await) })
+        Box::pin(self.endpoint.answer(request).map(Ok))
     }
 }
 

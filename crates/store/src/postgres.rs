@@ -60,6 +60,7 @@ pub use notify::NotifyHints;
 
 use connection::{Address, CALL};
 use error::Failure;
+use place::Places;
 use pool::Pool;
 use row::ScopeNames;
 use sweep::SWEEP;
@@ -125,6 +126,7 @@ impl fmt::Debug for Options {
 pub struct PostgresStore {
     writers: Writers,
     pool: Pool,
+    places: Arc<Places>,
 }
 
 impl PostgresStore {
@@ -135,9 +137,11 @@ impl PostgresStore {
         let connection = timeout(CALL, address.open()).await.unwrap_or(Err(Failure::TooSlow))?;
         safety::check(&connection).await?;
         migrations::run(&connection, &address).await?;
+        let places = Arc::new(Places::default());
         Ok(Self {
-            writers: Writers::start(&address, options.writers),
+            writers: Writers::start(&address, &places, options.writers),
             pool: Pool::new(address, options.readers),
+            places,
         })
     }
 }
@@ -150,10 +154,12 @@ impl fmt::Debug for PostgresStore {
 
 impl Store for PostgresStore {
     fn create(&self, create: Create) -> Answer<'_, Created> {
+        create.batch.spell();
         Box::pin(self.writers.create(create))
     }
 
     fn append(&self, append: Append) -> Answer<'_, Appended> {
+        append.batch.spell();
         Box::pin(self.writers.append(append))
     }
 
@@ -166,18 +172,26 @@ impl Store for PostgresStore {
     }
 
     fn find(&self, scope: &Scope, id: &TaskId) -> Answer<'_, Option<Head>> {
-        let question = Arc::new((ScopeNames::from(scope), id.clone()));
+        let question = Arc::new((Arc::clone(&self.places), scope.clone(), id.clone()));
         Box::pin(self.pool.ask(move |connection| {
             let question = Arc::clone(&question);
-            async move { read::find(connection, &question.0, &question.1).await }.boxed()
+            async move {
+                let (places, scope, id) = &*question;
+                read::find(connection, places, scope, id).await
+            }
+            .boxed()
         }))
     }
 
     fn load(&self, scope: &Scope, id: &TaskId, want: Want) -> Answer<'_, Option<Loaded>> {
-        let question = Arc::new((ScopeNames::from(scope), id.clone()));
+        let question = Arc::new((Arc::clone(&self.places), scope.clone(), id.clone()));
         Box::pin(self.pool.ask(move |connection| {
             let question = Arc::clone(&question);
-            async move { read::load(connection, &question.0, &question.1, want).await }.boxed()
+            async move {
+                let (places, scope, id) = &*question;
+                read::load(connection, places, scope, id, want).await
+            }
+            .boxed()
         }))
     }
 
@@ -198,7 +212,7 @@ impl Store for PostgresStore {
     fn list(&self, scope: &Scope, filter: Filter, page: Page) -> Answer<'_, Listed> {
         // Counting those since a moment, or looking through a conversation, may take long.
         let is_short = filter.context.is_none() && filter.updated_from.is_none();
-        let list = list::of(ScopeNames::from(scope), filter, page);
+        let list = list::of(Arc::clone(&self.places), scope.clone(), filter, page);
         Box::pin(async move {
             if is_short { self.pool.ask(list).await } else { self.pool.read(list).await }
         })

@@ -35,6 +35,7 @@ mod lease;
 mod ledger;
 mod list;
 mod migrations;
+mod names;
 mod place;
 mod read;
 mod readers;
@@ -67,6 +68,8 @@ pub use directory::DATABASE;
 
 use clock::Clock;
 use directory::Directory;
+use list::Question;
+use names::Names;
 use read::Reading;
 use readers::Readers;
 use row::Stored;
@@ -89,6 +92,7 @@ pub struct SqliteStore(Arc<Inner>);
 struct Inner {
     writer: Writer,
     readers: Readers,
+    names: Arc<Names>,
     clock: Clock,
     /// Behind the others: the directory is free when they are done.
     directory: Mutex<Option<Directory>>,
@@ -198,7 +202,8 @@ impl SqliteStore {
             Writer::start(connection, clock, options.on_fatal).map_err(OpenError::Thread)?;
         let readers = Readers::new(path, options.readers.max(1));
         let directory = Mutex::new(Some(directory));
-        Ok(Self(Arc::new(Inner { writer, readers, clock, directory })))
+        let names = Arc::new(Names::default());
+        Ok(Self(Arc::new(Inner { writer, readers, names, clock, directory })))
     }
 
     /// Writes what waits, carries the log into the database, and lets go of the directory.
@@ -262,10 +267,12 @@ impl Drop for Inner {
 
 impl Store for SqliteStore {
     fn create(&self, create: Create) -> Answer<'_, Created> {
+        create.batch.spell();
         Box::pin(self.0.writer.write(move |writing| create::create(writing, &create)))
     }
 
     fn append(&self, append: Append) -> Answer<'_, Appended> {
+        append.batch.spell();
         Box::pin(self.0.writer.write(move |writing| append::append(writing, &append)))
     }
 
@@ -283,10 +290,9 @@ impl Store for SqliteStore {
         let (scope, id) = (scope.clone(), id.clone());
         Box::pin(async move {
             let now = self.0.clock.now();
-            self.0.readers.read_once(|connection| {
-                let stored = Stored::find(connection, &scope, &id, &now)?;
-                Ok(stored.map(|stored| stored.head))
-            })
+            self.0
+                .readers
+                .read_once(|connection| Stored::find(connection, &self.0.names, &scope, &id, &now))
         })
     }
 
@@ -294,16 +300,18 @@ impl Store for SqliteStore {
         let (scope, id) = (scope.clone(), id.clone());
         Box::pin(async move {
             let now = self.0.clock.now();
+            let names = &self.0.names;
             let short = self.0.readers.read_once(|connection| {
-                read::find(connection, &scope, &id, want, &now, SHORT_READ as u64)
+                read::find(connection, names, &scope, &id, want, &now, SHORT_READ as u64)
             })?;
             match short {
                 None => return Ok(None),
                 Some(Reading::Whole(loaded)) => return Ok(Some(loaded)),
                 Some(Reading::TooLong) => {}
             }
+            let names = Arc::clone(names);
             let long = self.0.readers.read_long(move |connection| {
-                let found = read::find(connection, &scope, &id, want, &now, u64::MAX)?;
+                let found = read::find(connection, &names, &scope, &id, want, &now, u64::MAX)?;
                 Ok(found.and_then(Reading::whole))
             });
             long.await
@@ -345,19 +353,21 @@ impl Store for SqliteStore {
     }
 
     fn list(&self, scope: &Scope, filter: Filter, page: Page) -> Answer<'_, Listed> {
-        let scope = scope.clone();
+        let question = Question { scope: scope.clone(), filter, page };
         Box::pin(async move {
             let now = self.0.clock.now();
-            if list::is_short(&scope, &filter, &page) {
+            let names = &self.0.names;
+            if question.is_short() {
                 let short = self.0.readers.read(|connection| {
-                    list::list(connection, &scope, &filter, &page, &now, SHORT_READ as u64)
+                    list::list(connection, names, &question, &now, SHORT_READ as u64)
                 })?;
                 if let Some(listed) = short {
                     return Ok(listed);
                 }
             }
+            let names = Arc::clone(names);
             let long = self.0.readers.read_long(move |connection| {
-                list::list(connection, &scope, &filter, &page, &now, u64::MAX)
+                list::list(connection, &names, &question, &now, u64::MAX)
             });
             let without_end = || Error::Spoilt("a page has more text than there can be".to_owned());
             long.await?.ok_or_else(without_end)

@@ -19,9 +19,11 @@ use nuncio_protocol::{
     task::Task,
 };
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
-use crate::{output::Output, scope::Place};
+use crate::{
+    output::{Outbox, Output},
+    scope::Place,
+};
 
 /// Turns one message into task events.
 ///
@@ -133,8 +135,7 @@ pub struct Turn {
     pub asked: Asked,
     /// What the agent has last noted about the task; see [`Output::note`].
     pub note: Option<Bytes>,
-    pub(crate) inbox: Arc<Inbox>,
-    pub(crate) cancel: Arc<Cancel>,
+    pub(crate) outbox: Arc<Outbox>,
 }
 
 /// How a message was sent, beside what it says.
@@ -187,7 +188,7 @@ impl Turn {
     /// Waits for what is said while the agent works. Only agents that listen get anything.
     /// What is not read by the end of the turn begins the next one.
     pub async fn input(&self) -> Message {
-        self.inbox.next().await
+        self.outbox.inbox.next().await
     }
 
     /// Waits until somebody wants the work to end. Matters only with a
@@ -196,38 +197,64 @@ impl Turn {
     /// An agent that cannot end its work says so with [`Output::keep_on`], and may wait for the
     /// next cancel then.
     pub async fn cancelled(&self) {
-        self.cancel.requested().await;
+        self.outbox.cancel.requested().await;
+    }
+}
+
+/// Something that has happened, or not, and that somebody may wait for.
+#[derive(Debug, Default)]
+pub(crate) struct Flag {
+    is_raised: AtomicBool,
+    raised: Notify,
+}
+
+impl Flag {
+    pub(crate) fn raise(&self) {
+        self.is_raised.store(true, Ordering::Release);
+        self.raised.notify_waiters();
+    }
+
+    pub(crate) fn is_raised(&self) -> bool {
+        self.is_raised.load(Ordering::Acquire)
+    }
+
+    /// Waits until it has happened.
+    pub(crate) async fn raised(&self) {
+        loop {
+            // Made first: it hears of all that happens from here on.
+            let raised = self.raised.notified();
+            if self.is_raised() {
+                return;
+            }
+            raised.await;
+        }
     }
 }
 
 /// Whether somebody wants the work to end.
 #[derive(Debug, Default)]
 pub(crate) struct Cancel {
-    wish: Mutex<CancellationToken>,
+    wish: Flag,
     /// Whether the agent has said that it cannot end.
     is_declined: AtomicBool,
 }
 
 impl Cancel {
-    fn token(&self) -> CancellationToken {
-        self.wish.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     pub(crate) fn request(&self) {
-        self.token().cancel();
+        self.wish.raise();
     }
 
     pub(crate) fn is_requested(&self) -> bool {
-        self.token().is_cancelled()
+        self.wish.is_raised()
     }
 
     pub(crate) async fn requested(&self) {
-        self.token().cancelled_owned().await;
+        self.wish.raised().await;
     }
 
     /// Forgets the wish: the agent cannot end.
     pub(crate) fn decline(&self) {
-        *self.wish.lock().unwrap_or_else(PoisonError::into_inner) = CancellationToken::new();
+        self.wish.is_raised.store(false, Ordering::Release);
         self.is_declined.store(true, Ordering::Release);
     }
 
@@ -369,5 +396,35 @@ impl<A: Agent> AnyAgent for A {
 impl fmt::Debug for dyn AnyAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent").field("conduct", &self.conduct()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_cancel_is_heard_by_those_who_wait_and_those_who_come_later() {
+        let cancel = Cancel::default();
+        let mut early = Box::pin(cancel.requested());
+        assert!(early.as_mut().now_or_never().is_none(), "nobody wants it to end");
+        cancel.request();
+        assert!(early.now_or_never().is_some(), "who waits hears it");
+        assert!(cancel.requested().now_or_never().is_some(), "who comes later, too");
+    }
+
+    #[test]
+    fn a_cancel_that_was_declined_is_waited_for_anew() {
+        let cancel = Cancel::default();
+        cancel.request();
+        cancel.decline();
+        assert!(cancel.was_declined());
+        assert!(!cancel.was_declined(), "that is news only once");
+        let mut next = Box::pin(cancel.requested());
+        assert!(next.as_mut().now_or_never().is_none(), "the wish is forgotten");
+        cancel.request();
+        assert!(next.now_or_never().is_some());
     }
 }

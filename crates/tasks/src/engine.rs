@@ -37,7 +37,7 @@ use crate::{
     hints::{Hints, NoHints},
     live::{self, AtHand, Live},
     log::Entry,
-    output::{Limits, RefusalCounts, Refusals},
+    output::{Limits, Outbox, RefusalCounts, Refusals},
     push::{self, Push},
     scope::{Name, Place},
     store::{self, Head, Lease, RefMap, Retention, Store, Tenure},
@@ -170,8 +170,17 @@ struct Held {
     tenure: Tenure,
     /// When it is over by our own clock.
     until: Instant,
-    /// Ends the work.
-    lost: CancellationToken,
+    /// The work, once it has begun.
+    work: Option<Arc<Outbox>>,
+}
+
+impl Held {
+    /// Ends the work: the lease is lost.
+    fn lose(&self) {
+        if let Some(work) = &self.work {
+            work.lost.raise();
+        }
+    }
 }
 
 /// Puts an engine together.

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::{
     log::{Entry, Kind, Seq, Snapshot},
+    output::Outbox,
     store::{self, Head, Limit, RefMap, Store, TaskRef},
 };
 
@@ -78,7 +79,7 @@ struct Recent {
     entries: VecDeque<Entry>,
     bytes: usize,
     /// The work in this process, which wants to know of signals.
-    worker: Option<Arc<Signals>>,
+    worker: Option<Arc<Outbox>>,
     /// The task as the work left it.
     settled: Option<Snapshot>,
 }
@@ -155,7 +156,7 @@ impl Live {
     }
 
     /// Makes the work known that is to hear of signals, or that there is none.
-    pub(crate) fn set_worker(&self, worker: Option<Arc<Signals>>) {
+    pub(crate) fn set_worker(&self, worker: Option<Arc<Outbox>>) {
         self.lock().worker = worker;
     }
 
@@ -229,7 +230,7 @@ impl Recent {
             && let Some(worker) = &self.worker
         {
             // A worker that has just ended no longer listens; nothing is lost, the log has it.
-            worker.put(entry.clone());
+            worker.signals.put(entry.clone());
         }
         self.bytes += entry.record.bytes();
         self.entries.push_back(entry);

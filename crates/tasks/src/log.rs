@@ -91,9 +91,9 @@ impl Record {
         }
     }
 
-    /// Returns the size of all text in it.
+    /// Returns about how much text is in it. Nothing is written to find out.
     pub fn bytes(&self) -> usize {
-        self.event.json().len() + self.message.as_ref().map_or(0, |message| message.json().len())
+        self.event.weight() + self.message.as_ref().map_or(0, Shared::weight)
     }
 }
 

@@ -17,8 +17,9 @@ use nuncio_protocol::{
 use tokio::sync::{Notify, oneshot};
 
 use crate::{
-    agent::Cancel,
+    agent::{Cancel, Flag, Inbox},
     clock::Clock,
+    live::Signals,
     log::{Batch, CANCEL_REFUSED, Refused},
     store::{MAX_NOTE_BYTES, Wake},
 };
@@ -246,7 +247,8 @@ pub struct Chunk {
     pub last: bool,
 }
 
-/// What was said and is not written yet.
+/// What was said and is not written yet; and what the agent has to hear meanwhile. In one piece,
+/// because most turns are short, and all of them need it.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     task: TaskId,
@@ -256,7 +258,13 @@ pub(crate) struct Outbox {
     counters: Arc<Refusals>,
     waiting: Mutex<Waiting>,
     /// Whether somebody wants the work to end.
-    pub(crate) cancel: Arc<Cancel>,
+    pub(crate) cancel: Cancel,
+    /// What was said to the agent while it worked.
+    pub(crate) inbox: Inbox,
+    /// What others have written into the log meanwhile.
+    pub(crate) signals: Signals,
+    /// Whether another process owns the task by now.
+    pub(crate) lost: Flag,
     /// Tells the writer that there is something to write.
     said: Notify,
     /// Tells the agent that something was written.
@@ -270,7 +278,8 @@ pub struct Limits {
     pub event_bytes: usize,
     /// The most events of a task.
     pub task_events: u64,
-    /// The most text of a task.
+    /// The most text of a task. It is not written to be counted: letters that have to be escaped
+    /// count as one.
     pub task_bytes: u64,
 }
 
@@ -421,7 +430,10 @@ impl Outbox {
                 stopped: false,
                 first_word: None,
             }),
-            cancel: Arc::default(),
+            cancel: Cancel::default(),
+            inbox: Inbox::default(),
+            signals: Signals::default(),
+            lost: Flag::default(),
             said: Notify::new(),
             taken: Notify::new(),
         }
@@ -433,8 +445,7 @@ impl Outbox {
     }
 
     fn say(&self, event: Shared<StreamResponse>, note: Option<Bytes>) -> Result<(), Error> {
-        // Written outside of the lock: it can be megabytes.
-        let bytes = event.json().len();
+        let bytes = self.size(&event);
         check_note(note.as_ref().map_or(0, Bytes::len))?;
         let mut waiting = self.lock();
         if waiting.stopped {
@@ -470,6 +481,13 @@ impl Outbox {
     /// Tells the first word that the agent says from now on.
     pub(crate) fn tell_first_word(&self, tell: Option<oneshot::Sender<Word>>) {
         self.lock().first_word = tell;
+    }
+
+    /// Returns about how large an event is, and exactly if it may be too large: no letter becomes
+    /// more than six when it is escaped.
+    fn size(&self, event: &Shared<StreamResponse>) -> usize {
+        let about = event.weight();
+        if about > self.limits.event_bytes / 6 { event.json().len() } else { about }
     }
 
     fn check_size(&self, waiting: &Waiting, bytes: usize) -> Result<(), Refused> {

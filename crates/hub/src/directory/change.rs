@@ -36,8 +36,8 @@ impl Actor {
     /// Somebody who has proved who they are.
     pub fn caller(caller: &Caller) -> Self {
         Self(match caller {
-            Caller::Agent(id) => format!("agent:{id}"),
-            Caller::User(name) => format!("user:{name}"),
+            Caller::Agent(id) => ["agent:", id].concat(),
+            Caller::User(name) => ["user:", name].concat(),
             _ => "anonymous".to_owned(),
         })
     }

@@ -1,11 +1,9 @@
 //! What hubs on one database tell one another: the keys they sign with, and when the keys of
 //! callers were last shown.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use foldhash::HashMap;
 use nuncio_protocol::{card::sign::KeySet, json, time::Timestamp};
 
 use super::{Actor, Change, Directory};

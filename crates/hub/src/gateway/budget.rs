@@ -120,7 +120,9 @@ impl Counters {
 
     /// Tells whether nobody has a budget, so that nobody's calls need to be counted.
     fn is_unlimited(&self) -> bool {
-        **self.budgets.load() == Budgets::default()
+        let budgets = self.budgets.load();
+        let is_unlimited = |of: &Named| of.usual == Budget::default() && of.named.is_empty();
+        is_unlimited(&budgets.callers) && is_unlimited(&budgets.agents)
     }
 
     /// Counts a message, or says why it is too many.

@@ -43,13 +43,10 @@ impl Routed {
     /// Sends a message to one agent after the other, until one has got it.
     async fn send<T>(
         &self,
-        ctx: CallContext,
-        request: SendMessageRequest,
+        capability: String,
+        (ctx, request): (CallContext, SendMessageRequest),
         send: impl AsyncFn(&Observed, CallContext, SendMessageRequest) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let Some(capability) = capability(&ctx) else {
-            return send(&self.observed, ctx, request).await;
-        };
         if let Some(task) = &request.message.task_id {
             let ctx = self.to_owner(&ctx, task).await?;
             return send(&self.observed, ctx, request).await;
@@ -154,7 +151,11 @@ impl A2aService for Routed {
         ctx: CallContext,
         request: SendMessageRequest,
     ) -> Answer<'_, Shared<SendMessageResponse>> {
-        Box::pin(self.send(ctx, request, async |gateway, ctx, request| {
+        // Nobody has to be found whom the caller has named.
+        let Some(capability) = capability(&ctx) else {
+            return self.observed.send_message(ctx, request);
+        };
+        Box::pin(self.send(capability, (ctx, request), async |gateway, ctx, request| {
             gateway.send_message(ctx, request).await
         }))
     }
@@ -164,7 +165,10 @@ impl A2aService for Routed {
         ctx: CallContext,
         request: SendMessageRequest,
     ) -> Answer<'_, Events> {
-        Box::pin(self.send(ctx, request, async |gateway, ctx, request| {
+        let Some(capability) = capability(&ctx) else {
+            return self.observed.send_streaming_message(ctx, request);
+        };
+        Box::pin(self.send(capability, (ctx, request), async |gateway, ctx, request| {
             gateway.send_streaming_message(ctx, request).await
         }))
     }

@@ -6,14 +6,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use http::StatusCode;
-use nuncio_client::{Error as ClientError, watch::Observer};
+use nuncio_client::{Agent as Line, Error as ClientError, watch::Observer};
 use nuncio_net::{Clock, Error as NetError};
 use nuncio_protocol::{
     error::{Error, ErrorKind, reason},
-    ids::{AgentId, Organisation, TaskId},
     message::Message,
     operation::Operation,
     service::{CallContext, Caller, Event},
@@ -23,18 +21,18 @@ use nuncio_protocol::{
 use nuncio_tasks::{
     agent::{Agent as TaskAgent, Cause, Conduct, Failure, Interrupted, Turn, Wait},
     output::{self, Output},
-    store::Wake,
 };
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
+    brief::Brief,
     budget::Counters,
     lines::Lines,
-    note::{Note, Wishes},
+    note::{Note, Stem, Wishes},
     observe::status,
     pull::{Desks, Handed},
     queue::{self, QUEUE, Queued, Queueing},
-    translate::{Ours, outward},
+    translate::Ours,
     turnstile::Turnstiles,
     way::{Happening, Opened, Way, not_a2a},
     wire::{Record, WIRE, Wires},
@@ -47,12 +45,12 @@ use crate::{
 /// Says on a card that its agent numbers events and knows keys.
 pub(crate) const RESUME: &str = "urn:nuncio:extension:resume:v1";
 
-/// How often a task is looked at that waits for a login somewhere else.
-const AUTH_LOOK: Duration = Duration::from_secs(5);
-
 /// How long to wait before an agent is looked for again that has gone away, first and at most.
-const FIRST_LOOK: Duration = Duration::from_millis(500);
-const LAST_LOOK: Duration = Duration::from_secs(15);
+pub(super) const FIRST_LOOK: Duration = Duration::from_millis(500);
+pub(super) const LAST_LOOK: Duration = Duration::from_secs(15);
+
+/// How many events of an agent are taken in a row before it is asked whether it is to stop.
+const DEAF: u32 = 32;
 
 /// Why there is nothing to cancel at the agent.
 pub(super) const UNNAMED: &str = "the agent had named its task; it was hung up on";
@@ -87,38 +85,11 @@ pub(crate) struct Forwarder {
 }
 
 impl TaskAgent for Forwarder {
-    async fn run(&self, mut turn: Turn, output: Output) -> Result<(), Failure> {
-        let place = &turn.place;
-        let organisation = Organisation::parse(place.tenant.as_str());
-        let id = AgentId::parse(place.agent.as_str());
-        let (Ok(organisation), Ok(id)) = (organisation, id) else {
-            return Err(Failure::new("the task names no agent of the directory"));
-        };
-        let Some(agent) = self.lines.agent(&organisation, &id) else {
-            return Err(Failure::new("the agent was removed from the directory"));
-        };
-        let caller = caller_of(place.caller.as_str());
-        let context = turn.task.context_id.clone();
-        let Some(context) = context else { return Err(Failure::new("a task has a context")) };
-        let note = Note::read(turn.note.as_ref());
-        let queued = queue::recall(&note, &mut turn);
-        let wire = self.wires.of_turn(&turn, &caller);
-        let forwarding = Forwarding {
-            ours: Ours { task: turn.task.id.clone(), context },
-            is_first: note.task.is_none(),
-            note,
-            queued,
-            wire,
-            has_spoken: false,
-            may_be_old: false,
-            forwarder: self,
-            agent,
-            caller,
-            turn,
-            output,
-        };
-        // Large, and kept for as long as the task is worked on.
-        Box::pin(forwarding.run()).await
+    fn run(&self, turn: Turn, output: Output) -> impl Future<Output = Result<(), Failure>> + Send {
+        // Made before anybody waits, so that what is kept for as long as the task is worked on has
+        // no room for what it is made of.
+        let forwarding = self.begin(turn, output);
+        async move { forwarding?.run().await }
     }
 
     fn conduct(&self) -> Conduct {
@@ -132,29 +103,61 @@ impl TaskAgent for Forwarder {
     }
 }
 
+impl Forwarder {
+    fn begin(&self, mut turn: Turn, output: Output) -> Result<Box<Forwarding<'_>>, Failure> {
+        let place = &turn.place;
+        let Some(agent) = self.lines.agent_at(place) else {
+            return Err(Failure::new("the agent was removed from the directory"));
+        };
+        let caller = caller_of(place.caller.as_str());
+        let context = turn.task.context_id.clone();
+        let Some(context) = context else { return Err(Failure::new("a task has a context")) };
+        let note = Note::read(turn.note.as_ref());
+        let queued = queue::recall(&note, &mut turn);
+        let wire = self.wires.of_turn(&turn, &caller);
+        Ok(Box::new(Forwarding {
+            ours: Ours { task: turn.task.id.clone(), context },
+            is_first: note.task.is_none(),
+            note,
+            stem: None,
+            queued,
+            wire,
+            has_spoken: false,
+            may_be_old: false,
+            forwarder: self,
+            agent,
+            caller,
+            turn,
+            output,
+        }))
+    }
+}
+
 pub(super) struct Forwarding<'f> {
     pub(super) forwarder: &'f Forwarder,
     pub(super) agent: Arc<Agent>,
     pub(super) caller: Caller,
     pub(super) turn: Turn,
     pub(super) output: Output,
-    ours: Ours,
+    pub(super) ours: Ours,
     pub(super) note: Note,
+    /// The note without the number of the last event, for agents that number them.
+    pub(super) stem: Option<Stem>,
     /// What is kept of the call while it waits, if it may.
     pub(super) queued: Option<Queued>,
     /// Where what goes over the wire is written down, if somebody wants to see it.
     wire: Option<Arc<Record>>,
     /// Whether the agent has never heard of the task.
-    is_first: bool,
+    pub(super) is_first: bool,
     /// Whether our caller has been told anything.
-    has_spoken: bool,
+    pub(super) has_spoken: bool,
     /// Whether a task that comes next may be as it was before our message.
-    may_be_old: bool,
+    pub(super) may_be_old: bool,
 }
 
 /// Whether there is more to come.
 #[derive(PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     GoOn,
     Done,
 }
@@ -169,13 +172,14 @@ enum Stopped {
 }
 
 impl Forwarding<'_> {
-    async fn run(mut self) -> Result<(), Failure> {
+    async fn run(mut self: Box<Self>) -> Result<(), Failure> {
         let outcome = match self.caller {
             Caller::Agent(_) => {
                 // To wait for one's turn is no work.
                 let waits = self.queued.as_ref().map(|_| self.forwarder.queueing.expiry);
                 let ceiling = self.forwarder.patience.ceiling + waits.unwrap_or_default();
-                timeout(ceiling, self.work()).await.unwrap_or_else(|_| {
+                // Boxed, so that there is room for the work once, and not for two kinds of it.
+                Box::pin(timeout(ceiling, self.work())).await.unwrap_or_else(|_| {
                     let minutes = ceiling.as_secs() / 60;
                     Err(Failure::new(format!("the agent took longer than {minutes} minutes")))
                 })
@@ -212,13 +216,13 @@ impl Forwarding<'_> {
             },
             Cause::Interrupted | Cause::WakeUp | Cause::Cancel => {
                 let events = Box::pin(self.again(&way)).await;
-                self.follow(&way, events).await
+                Box::pin(self.follow(&way, events)).await
             }
         }
     }
 
     /// Tells whether the agent may not have got the message.
-    fn is_unheard(&self) -> bool {
+    pub(super) fn is_unheard(&self) -> bool {
         self.note.accepted.as_deref() != Some(self.turn.message.message_id.as_str())
     }
 
@@ -267,13 +271,23 @@ impl Forwarding<'_> {
     /// Hands the message to the agent, and what comes of it to our log.
     async fn pass_on(&mut self, way: Way) -> Result<(), Failure> {
         // The pass is held for as long as the agent works for us. Boxed: to deliver needs far more
-        // memory than to follow, which may take days.
+        // memory than to follow, which may take days; and both need more than is worth moving
+        // through all that waits for them.
         let delivered = Box::pin(self.deliver(way)).await?;
         let Some((_pass, way, opened)) = delivered else { return Ok(()) };
+        Box::pin(self.go_on(&way, opened)).await
+    }
+
+    /// Takes in what the agent has answered with, and follows what goes on.
+    async fn go_on(
+        &mut self,
+        way: &Way,
+        opened: Result<Opened, ClientError>,
+    ) -> Result<(), Failure> {
         let events = match opened {
             // The task says whether the message has got there.
             Err(error) if self.note.task.is_some() && !is_undone(&error) => {
-                Box::pin(self.again(&way)).await
+                Box::pin(self.again(way)).await
             }
             Err(error) => return self.give_up_sending(error).await,
             Ok(Opened::Events(events)) => {
@@ -284,32 +298,44 @@ impl Forwarding<'_> {
                 Some(events) => Ok(events),
                 None => return Ok(()),
             },
+            Ok(Opened::Whole(task)) => return self.take_whole(task).await,
             Ok(Opened::Answer(response)) => match self.take(None, response).await? {
                 Step::Done => return Ok(()),
-                Step::GoOn => Box::pin(self.again(&way)).await,
+                Step::GoOn => Box::pin(self.again(way)).await,
             },
         };
-        self.follow(&way, events).await
+        self.follow(way, events).await
     }
 
     /// Sends the message. `None` if the work is to end, and the agent does not say in time what
     /// it calls it.
     pub(super) async fn hand_over(&self, way: &Way) -> Option<Result<Opened, ClientError>> {
-        let asked = &self.turn.asked;
+        let is_second = match self.brief_line(way) {
+            Some(line) => match self.ask_briefly(line).await {
+                Brief::Told(opened) => return Some(opened),
+                Brief::Untold { may_be_there } => may_be_there,
+            },
+            None => false,
+        };
         // Who cannot be followed is to answer before it is done, if our caller does not wait.
-        let at_once = !way.streams() && way.can_be_asked() && asked.wait != Wait::End;
-        let message = self.turn.message.clone();
-        let request = outward(message, &self.ours.task, &self.note, asked, at_once);
-        let sending = way.send(self.context(), &self.ours.task, request);
-        tokio::pin!(sending);
+        let at_once = !way.streams() && way.can_be_asked() && self.turn.asked.wait != Wait::End;
+        // Large: to open a stream takes more memory than to ask.
+        let mut sending = Box::pin(self.send(way, at_once, is_second));
         let begun = Instant::now();
+        let count = |error: Option<&ClientError>| {
+            let Way::Called(line) = way else { return };
+            let streams = way.streams();
+            let operation =
+                if streams { Operation::SendStreamingMessage } else { Operation::SendMessage };
+            self.count(line, operation, begun, error);
+        };
         tokio::select! {
             opened = &mut sending => {
-                self.count(way, begun, opened.as_ref().err());
+                count(opened.as_ref().err());
                 return Some(opened);
             }
             error = self.falls_silent() => {
-                self.count(way, begun, Some(&error));
+                count(Some(&error));
                 return Some(Err(error));
             }
             () = self.turn.cancelled() => {}
@@ -320,7 +346,7 @@ impl Forwarding<'_> {
             return None;
         }
         let opened = timeout(self.longest_naming(), sending).await.ok()?;
-        self.count(way, begun, opened.as_ref().err());
+        count(opened.as_ref().err());
         Some(opened)
     }
 
@@ -338,10 +364,13 @@ impl Forwarding<'_> {
     }
 
     /// Counts a message that was sent.
-    fn count(&self, way: &Way, begun: Instant, error: Option<&ClientError>) {
-        let Way::Called(line) = way else { return };
-        let operation =
-            if way.streams() { Operation::SendStreamingMessage } else { Operation::SendMessage };
+    pub(super) fn count(
+        &self,
+        line: &Line,
+        operation: Operation,
+        begun: Instant,
+        error: Option<&ClientError>,
+    ) {
         let status = match error {
             None => Status::Success,
             Some(error) => status(&error.clone().into()),
@@ -418,24 +447,33 @@ impl Forwarding<'_> {
         let mut lost: Option<Instant> = None;
         let mut pause = FIRST_LOOK;
         let mut is_told = false;
+        let mut taken = 0;
         loop {
             let is_named = self.note.task.is_some() || matches!(way, Way::Fetched(..));
-            let event = tokio::select! {
-                biased;
-                () = self.turn.cancelled(), if is_named && !is_told => {
-                    // Rare and large, as is to follow again.
-                    match Box::pin(self.stop(way)).await? {
-                        Stopped::Ended => return Ok(()),
-                        // Its events say when it has ended.
-                        Stopped::Soon => is_told = true,
-                        Stopped::Refused => {}
+            // What has come is taken without listening for a cancel, which costs as much as to
+            // take it; but behind so many, however fast they come.
+            let event = if taken == DEAF && is_named && !is_told && self.is_cancelled() {
+                None
+            } else {
+                tokio::select! {
+                    biased;
+                    event = events.next() => Some(event),
+                    () = self.turn.cancelled(), if is_named && !is_told => None,
+                    () = self.stays_unnamed(), if !is_named => {
+                        return self.stop_unheard(UNNAMED).await;
                     }
-                    continue;
                 }
-                event = events.next() => event,
-                () = self.stays_unnamed(), if !is_named => {
-                    return self.stop_unheard(UNNAMED).await;
+            };
+            taken = if taken == DEAF { 0 } else { taken + 1 };
+            let Some(event) = event else {
+                // Rare and large, as is to follow again.
+                match Box::pin(self.stop(way)).await? {
+                    Stopped::Ended => return Ok(()),
+                    // Its events say when it has ended.
+                    Stopped::Soon => is_told = true,
+                    Stopped::Refused => {}
                 }
+                continue;
             };
             let error = match event {
                 Some(Ok(Event { seq, response })) => {
@@ -481,141 +519,8 @@ impl Forwarding<'_> {
         }
     }
 
-    /// Takes in what the agent says.
-    async fn take(&mut self, seq: Option<u64>, response: StreamResponse) -> Result<Step, Failure> {
-        let is_news = self.learn(&response).map_err(|other| {
-            Failure::new(format!("the agent answered for another task, `{other}`"))
-        })?;
-        let may_be_old = std::mem::take(&mut self.may_be_old);
-        let state = response.state();
-        match response {
-            StreamResponse::Message(message) => {
-                let message = self.ours.message(message);
-                let said = if self.has_spoken {
-                    // Nobody who follows the task would see it otherwise.
-                    self.output.status(TaskState::Completed, Some(message)).await
-                } else {
-                    self.output.reply(message).await
-                };
-                said.or_else(heard)?;
-                return Ok(Step::Done);
-            }
-            StreamResponse::Task(task) => {
-                // There is a task, whether or not there is news of it.
-                self.output.accept();
-                self.has_spoken = true;
-                if may_be_old && task.status.state.is_interrupted() {
-                    // As it was before our answer to its question; what follows says more.
-                    return Ok(Step::GoOn);
-                }
-                self.take_task(seq, &task, is_news).await?;
-            }
-            update => {
-                if seq.is_none() {
-                    self.remember(&update);
-                }
-                self.note.seen = seq.or(self.note.seen);
-                let note = (is_news || seq.is_some()).then(|| self.note.write());
-                let update = self.ours.update(update);
-                self.say(update, note).await?;
-            }
-        }
-        Ok(match state {
-            Some(state) if state.is_terminal() => Step::Done,
-            Some(state) if state.is_interrupted() => {
-                if state == TaskState::AuthRequired {
-                    // It may go on by itself, once somebody has logged in somewhere.
-                    self.output.wake(Wake::After(AUTH_LOOK));
-                }
-                Step::Done
-            }
-            _ => Step::GoOn,
-        })
-    }
-
-    /// Takes in a whole task: what it says that our log does not.
-    async fn take_task(
-        &mut self,
-        seq: Option<u64>,
-        task: &Task,
-        is_news: bool,
-    ) -> Result<(), Failure> {
-        let mut updates = self.ours.updates(&self.turn.task, task);
-        let last = updates.pop();
-        let mut note = is_news.then(|| self.note.write());
-        for update in updates {
-            self.say(update, note.take()).await?;
-        }
-        // Only with the last of them is all of the event in our log.
-        self.note.seen = seq.or(self.note.seen);
-        if seq.is_some() {
-            note = Some(self.note.write());
-        }
-        match (last, note) {
-            (Some(update), note) => self.say(update, note).await,
-            (None, None) => Ok(()),
-            (None, Some(note)) => {
-                self.output.note(note).or_else(heard)?;
-                self.output.flush().await.or_else(heard)
-            }
-        }
-    }
-
-    /// Learns what the agent calls its task, and tells whether that is news. Fails if it speaks
-    /// of another one.
-    fn learn(&mut self, response: &StreamResponse) -> Result<bool, TaskId> {
-        let (task, context) = match response {
-            StreamResponse::Task(task) => (&task.id, task.context_id.as_ref()),
-            StreamResponse::StatusUpdate(update) => (&update.task_id, Some(&update.context_id)),
-            StreamResponse::ArtifactUpdate(update) => (&update.task_id, Some(&update.context_id)),
-            StreamResponse::Message(_) => return Ok(false),
-        };
-        let mut is_news = self.is_unheard();
-        if is_news {
-            self.note.accepted = Some(self.turn.message.message_id.as_str().to_owned());
-            self.note.wishes = None;
-        }
-        match &self.note.task {
-            Some(known) if known != task.as_str() => return Err(task.clone()),
-            Some(_) => {}
-            None => {
-                self.note.task = Some(task.as_str().to_owned());
-                is_news = true;
-            }
-        }
-        if let Some(context) = context.filter(|_| self.note.context.is_none()) {
-            self.note.context = Some(context.as_str().to_owned());
-            is_news = true;
-        }
-        Ok(is_news)
-    }
-
-    /// Keeps in mind what our log will say, for an agent that does not number its events.
-    fn remember(&mut self, update: &StreamResponse) {
-        let task = &mut self.turn.task;
-        match update {
-            StreamResponse::StatusUpdate(update) => task.status.clone_from(&update.status),
-            StreamResponse::ArtifactUpdate(update) => {
-                let id = &update.artifact.artifact_id;
-                match task.artifacts.iter_mut().find(|known| known.artifact_id == *id) {
-                    Some(known) if update.append => {
-                        known.parts.extend(update.artifact.parts.iter().cloned());
-                    }
-                    Some(known) => known.clone_from(&update.artifact),
-                    None => task.artifacts.push(update.artifact.clone()),
-                }
-            }
-            StreamResponse::Task(_) | StreamResponse::Message(_) => {}
-        }
-    }
-
-    async fn say(&mut self, update: StreamResponse, note: Option<Bytes>) -> Result<(), Failure> {
-        self.has_spoken = true;
-        let said = match note {
-            Some(note) => self.output.event_with_note(update, note).await,
-            None => self.output.event(update).await,
-        };
-        said.or_else(heard)
+    fn is_cancelled(&self) -> bool {
+        self.turn.cancelled().now_or_never().is_some()
     }
 
     /// Tells the agent that its work is to end.
@@ -695,7 +600,7 @@ impl Forwarding<'_> {
         self.output.refuse(error, state).await.or_else(heard)
     }
 
-    fn context(&self) -> CallContext {
+    pub(super) fn context(&self) -> CallContext {
         let asked = &self.turn.asked;
         let message = &self.turn.message.message_id;
         // What is meant for us is no wish to the agent.
@@ -705,7 +610,7 @@ impl Forwarding<'_> {
             priority: asked.priority,
             trace: asked.trace.clone(),
             extensions,
-            idempotency_key: Some(format!("{}:{message}", self.ours.task)),
+            idempotency_key: Some([self.ours.task.as_str(), ":", message.as_str()].concat()),
             parent: Some(self.ours.task.clone()),
             ..CallContext::new(self.caller.clone())
         }
@@ -736,7 +641,7 @@ pub(super) fn told(error: Error, agent: &Agent) -> Error {
 }
 
 /// Tells whether a message has surely not been acted on.
-fn is_undone(error: &ClientError) -> bool {
+pub(super) fn is_undone(error: &ClientError) -> bool {
     match error {
         ClientError::Peer(error) => {
             is_callers(error.kind()) || error.kind() == ErrorKind::Unavailable
@@ -749,7 +654,7 @@ fn is_undone(error: &ClientError) -> bool {
 }
 
 /// Tells whether it is for the caller to mend what is wrong.
-const fn is_callers(kind: ErrorKind) -> bool {
+pub(super) const fn is_callers(kind: ErrorKind) -> bool {
     !matches!(
         kind,
         ErrorKind::Internal

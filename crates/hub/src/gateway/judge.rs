@@ -139,10 +139,12 @@ impl Inner {
 
     pub(super) fn organisation(&self, ctx: &CallContext) -> Result<Organisation, Error> {
         match &ctx.organisation {
-            None => Ok(self.settings.organisation.clone()),
-            Some(name) => Organisation::parse(name).map_err(|_| {
-                Error::new(ErrorKind::PermissionDenied, "the credential names no organisation")
-            }),
+            Some(name) if **name != *self.settings.organisation.as_str() => {
+                Organisation::parse(name).map_err(|_| {
+                    Error::new(ErrorKind::PermissionDenied, "the credential names no organisation")
+                })
+            }
+            _ => Ok(self.settings.organisation.clone()),
         }
     }
 
@@ -155,9 +157,8 @@ impl Inner {
         call: &Call,
         request: &SendMessageRequest,
     ) -> Result<(), Error> {
-        let organisation = self.organisation(ctx)?;
         let state = self.directory.state().clone();
-        let payers = self.counters.payers(&state, &organisation, &ctx.caller, agent);
+        let payers = self.counters.payers(&state, &agent.organisation, &ctx.caller, agent);
         if payers.is_empty() || self.tasks.is_repeat(call, request).await? {
             return Ok(());
         }

@@ -1,12 +1,13 @@
 //! How each agent is reached, and on whose word.
 
 use std::{
-    collections::HashMap,
+    future::ready,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use http::HeaderMap;
+use foldhash::HashMap;
+use http::{HeaderMap, HeaderValue};
 use nuncio_auth::{
     pair::{Minter, Pair},
     rules::{Asker, Question},
@@ -28,6 +29,7 @@ use nuncio_protocol::{
     time::Timestamp,
 };
 use nuncio_server::dialects::SKILL_ID;
+use nuncio_tasks::scope::Place;
 
 use super::{forward::RESUME, turnstile::Reported};
 use crate::{
@@ -56,10 +58,13 @@ pub(crate) struct Lines {
     minter: Arc<Minter>,
     options: Mutex<Options>,
     known: Mutex<HashMap<AgentId, Known>>,
-    tokens: Mutex<HashMap<(Arc<str>, AgentId), Token>>,
+    tokens: Mutex<Tokens>,
     /// What proves to an agent that it is the hub who calls, by the agent.
     credentials: Mutex<HashMap<AgentId, Arc<dyn Credentials>>>,
 }
+
+/// By the agent that calls, if it is not the hub itself, and the agent that is called.
+type Tokens = HashMap<(Option<Arc<str>>, AgentId), Token>;
 
 #[derive(Debug)]
 struct Known {
@@ -104,6 +109,14 @@ impl Lines {
     /// Returns the agent of the directory, if it is there.
     pub(crate) fn agent(&self, organisation: &Organisation, id: &AgentId) -> Option<Arc<Agent>> {
         self.directory.state().present(organisation, id).cloned()
+    }
+
+    /// Returns the agent that tasks at a place are for, if it is there.
+    pub(crate) fn agent_at(&self, place: &Place) -> Option<Arc<Agent>> {
+        let id = AgentId::parse(place.agent.as_str()).ok()?;
+        let state = self.directory.state();
+        let agent = state.agent(&id).filter(|agent| agent.status != Status::Removed)?;
+        (agent.organisation.as_str() == place.tenant.as_str()).then(|| Arc::clone(agent))
     }
 
     /// Tells whether an agent is in the directory.
@@ -179,7 +192,8 @@ impl Lines {
         let line = if let Some(line) = self.known(agent) {
             line
         } else {
-            let line = self.open(agent).await?;
+            // Rare and large: not every call is to carry it.
+            let line = Box::pin(self.open(agent)).await?;
             let known = Known { record: Arc::clone(agent), line: line.clone() };
             let mut lines = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             lines.insert(agent.id.clone(), known);
@@ -252,9 +266,9 @@ impl Lines {
         if agent.origin != Origin::Registration && agent.watch != Watch::Heartbeat {
             return Ok(None);
         }
-        let name: Arc<str> = match caller {
-            Caller::Agent(id) => Arc::clone(id),
-            _ => HUB.into(),
+        let name = match caller {
+            Caller::Agent(id) => Some(Arc::clone(id)),
+            _ => None,
         };
         let state = self.directory.state();
         let epoch = state.epoch(&agent.organisation);
@@ -267,7 +281,7 @@ impl Lines {
         if tokens.len() >= MOST_TOKENS {
             tokens.retain(|_, token| is_fresh(token));
         }
-        let caller_id = AgentId::parse(&key.0).map_err(|_| unproven())?;
+        let caller_id = AgentId::parse(key.0.as_deref().unwrap_or(HUB)).map_err(|_| unproven())?;
         let pair = Pair::new(&caller_id, &agent.id, &agent.organisation, epoch);
         let pair = match caller {
             Caller::Agent(_) => {
@@ -281,29 +295,23 @@ impl Lines {
             _ => pair,
         };
         let minted = self.minter.mint(&pair, Timestamp::now()).map_err(|_| unproven())?;
-        let credentials: Arc<dyn Credentials> = Arc::new(Anywhere(minted.token));
+        let token = minted.token.to_header("Bearer ").map_err(|_| unproven())?;
+        let credentials: Arc<dyn Credentials> = Arc::new(Anywhere(token));
         let made = tokio::time::Instant::now();
         tokens.insert(key, Token { epoch, made, credentials: Arc::clone(&credentials) });
         Ok(Some(credentials))
     }
 }
 
-/// A token that names its own reader: whoever else sees it can do nothing with it.
+/// A token that names its own reader: whoever else sees it can do nothing with it. Written as a
+/// header, and marked as sensitive, so that it is not shown.
 #[derive(Debug)]
-struct Anywhere(nuncio_net::Secret);
+struct Anywhere(HeaderValue);
 
 impl Credentials for Anywhere {
     fn prove<'a>(&'a self, _: &'a CheckedUrl, headers: &'a mut HeaderMap) -> Proof<'a> {
-        Box::pin(async move {
-            let mut value = http::HeaderValue::try_from(format!("Bearer {}", self.0.expose()))
-                .map_err(|error| nuncio_client::Unavailable {
-                    host: String::new(),
-                    cause: error.to_string(),
-                })?;
-            value.set_sensitive(true);
-            headers.insert(http::header::AUTHORIZATION, value);
-            Ok(())
-        })
+        headers.insert(http::header::AUTHORIZATION, self.0.clone());
+        Box::pin(ready(Ok(())))
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::{
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -13,7 +14,7 @@ use nuncio_protocol::{
     card::AgentCard,
     dialect::WireForm,
     error::{Error, ErrorKind},
-    ids::{TaskId, Tenant},
+    ids::{MessageId, TaskId, Tenant},
     json::Shared,
     operation::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
@@ -36,6 +37,7 @@ use super::{
 };
 use crate::{
     access::{self, AccessLine},
+    agent::Agent,
     directory::Actor,
     metrics::{A2aRequest, Direction, Metrics, OpenStream, Status},
 };
@@ -50,13 +52,13 @@ struct UnderWay {
     begun: Instant,
     operation: Operation,
     form: Option<WireForm>,
-    /// That of the agent, if there is such an agent.
-    organisation: Option<String>,
-    agent: String,
-    caller: String,
+    /// Whom the caller has named, and the agent, if there is such an agent.
+    named: Option<Tenant>,
+    agent: Option<Arc<Agent>>,
+    caller: Actor,
     capability: Option<String>,
-    request_id: Option<String>,
-    trace_id: Option<String>,
+    request_id: Option<MessageId>,
+    trace_id: String,
     gist: Gist,
     span: Span,
     is_told: bool,
@@ -76,30 +78,32 @@ impl Observed {
 
     /// Begins to watch a call, and gives it a trace if it has none.
     fn begin(&self, ctx: &mut CallContext, operation: Operation) -> UnderWay {
-        let given = ctx.trace.take().filter(|given| trace::trace_id(given).is_some());
-        let context = given.unwrap_or_else(trace::root);
-        let trace_id = trace::trace_id(&context).map(str::to_owned);
-        ctx.trace = Some(context);
+        let trace_id = ctx.trace.as_ref().and_then(trace::trace_id).map(str::to_owned);
+        let trace_id = trace_id.unwrap_or_else(|| {
+            let root = trace::root();
+            let trace_id = trace::trace_id_of_root(&root).to_owned();
+            ctx.trace = Some(root);
+            trace_id
+        });
         let inner = &self.0.0;
-        let named = ctx.tenant.as_ref().map(Tenant::as_str).unwrap_or_default();
+        let named = ctx.tenant.clone();
         let organisation = inner.organisation(ctx).ok();
         let state = inner.directory.state();
-        // Callers may name an agent by its id, or one that is not there.
-        let known = organisation.as_ref().and_then(|all| state.find(all, named));
-        let agent = known.map_or(named, |agent| agent.name.as_str()).to_owned();
+        let agent = organisation.as_ref().and_then(|all| state.find(all, text(named.as_ref())));
+        let name = called(agent, named.as_ref());
         UnderWay {
             metrics: inner.metrics.clone(),
             begun: Instant::now(),
             operation,
             form: ctx.form,
-            caller: Actor::caller(&ctx.caller).as_str().to_owned(),
+            caller: Actor::caller(&ctx.caller),
             capability: None,
             request_id: None,
             gist: Gist::default(),
-            span: access::span(Some(operation), &agent, trace_id.as_deref()),
+            span: access::span(Some(operation), name, Some(&trace_id)),
             is_told: false,
-            organisation: known.map(|agent| agent.organisation.as_str().to_owned()),
-            agent,
+            agent: agent.cloned(),
+            named,
             trace_id,
         }
     }
@@ -114,7 +118,7 @@ impl Observed {
         let message = &request.message;
         let mut named = [&message.metadata, &request.metadata].into_iter().flatten();
         call.capability = named.find_map(|metadata| metadata.get(SKILL_ID)?.as_text());
-        call.request_id = Some(message.message_id.as_str().to_owned());
+        call.request_id = Some(message.message_id.clone());
         call.gist.task = message.task_id.as_ref().map(|task| task.as_str().to_owned());
         call.gist.context = message.context_id.as_ref().map(|id| id.as_str().to_owned());
         call
@@ -183,8 +187,9 @@ impl UnderWay {
         let (operation, form) = (Some(self.operation), self.form);
         let direction = Direction::Received;
         self.metrics.a2a_request(&A2aRequest { direction, operation, form, status, duration });
-        if let Some(organisation) = &self.organisation {
-            self.metrics.agent_request((organisation, &self.agent), status, duration);
+        let name = called(self.agent.as_ref(), self.named.as_ref());
+        if let Some(agent) = &self.agent {
+            self.metrics.agent_request((&agent.organisation, &agent.name), status, duration);
         }
         if let Some(error) = error {
             self.metrics.a2a_error(error.kind());
@@ -198,17 +203,17 @@ impl UnderWay {
                 direction,
                 operation,
                 form,
-                caller: &self.caller,
-                agent: &self.agent,
+                caller: self.caller.as_str(),
+                agent: name,
                 capability: self.capability.as_deref(),
-                request_id: self.request_id.as_deref(),
+                request_id: self.request_id.as_ref().map(MessageId::as_str),
                 duration,
                 status,
                 error: error.map(Error::reason),
                 task_id: self.gist.task.as_deref(),
                 context_id: self.gist.context.as_deref(),
                 state: self.gist.state,
-                trace_id: self.trace_id.as_deref(),
+                trace_id: Some(&self.trace_id),
             }
             .log();
         });
@@ -237,6 +242,15 @@ impl Stream for Following {
         }
         Poll::Ready(item)
     }
+}
+
+/// Returns what an agent is called. Callers may name one by its id, or one that is not there.
+fn called<'a>(agent: Option<&'a Arc<Agent>>, named: Option<&'a Tenant>) -> &'a str {
+    agent.map_or_else(|| text(named), |agent| agent.name.as_str())
+}
+
+fn text(named: Option<&Tenant>) -> &str {
+    named.map(Tenant::as_str).unwrap_or_default()
 }
 
 /// Tells how a call ended that ended with an error.

@@ -11,13 +11,22 @@ use nuncio_tasks::agent::Asked;
 
 use super::note::Note;
 
+/// What an agent is to answer a message with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reply {
+    /// Whether the task as it stands will do.
+    pub(crate) at_once: bool,
+    /// How many messages of the task; all, if nothing is said.
+    pub(crate) history: Option<i32>,
+}
+
 /// Says a caller's message in the names that the agent knows.
 pub(crate) fn outward(
     mut message: Message,
     ours: &TaskId,
     note: &Note,
     asked: &Asked,
-    returns_immediately: bool,
+    reply: Reply,
 ) -> SendMessageRequest {
     message.task_id = note.task();
     message.context_id = match (note.context(), asked.context_is_given) {
@@ -35,9 +44,8 @@ pub(crate) fn outward(
     request.metadata.clone_from(&asked.metadata);
     request.configuration = Some(SendMessageConfiguration {
         accepted_output_modes: asked.output_modes.clone(),
-        return_immediately: returns_immediately,
-        // Nothing of it is needed: we have said it, and keep it ourselves.
-        history_length: Some(0),
+        return_immediately: reply.at_once,
+        history_length: reply.history,
         ..SendMessageConfiguration::default()
     });
     request
@@ -95,24 +103,24 @@ impl Ours {
     }
 
     /// Makes updates of what a task of the agent's says that ours does not say yet.
-    pub(crate) fn updates(&self, known: &Task, now: &Task) -> Vec<StreamResponse> {
+    pub(crate) fn updates(&self, known: &Task, now: Task) -> Vec<StreamResponse> {
         let ended = now.status.state.is_terminal();
         let mut updates = Vec::new();
-        for artifact in &now.artifacts {
+        for artifact in now.artifacts {
             let before = known.artifacts.iter().find(|one| one.artifact_id == artifact.artifact_id);
-            if before == Some(artifact) {
+            if before == Some(&artifact) {
                 continue;
             }
             updates.push(StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
                 task_id: self.task.clone(),
                 context_id: self.context.clone(),
-                artifact: artifact.clone(),
+                artifact,
                 append: false,
                 last_chunk: ended,
                 metadata: None,
             }));
         }
-        let status = self.status(now.status.clone());
+        let status = self.status(now.status);
         let is_news = status.state != known.status.state || status.message.is_some();
         if is_news && status.state != TaskState::Submitted {
             updates.push(StreamResponse::StatusUpdate(TaskStatusUpdateEvent {

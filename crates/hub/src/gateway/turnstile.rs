@@ -5,12 +5,12 @@
 //! again after a while, by one call more.
 
 use std::{
-    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use arc_swap::ArcSwap;
+use foldhash::HashMap;
 use nuncio_protocol::{ids::AgentId, service::Priority};
 use tokio::{
     sync::{Notify, oneshot},
@@ -191,7 +191,9 @@ impl Turnstiles {
             learnt.most = learnt.most.max(gate.under_way.saturating_add(room));
         }
         self.call_next(gate, agent);
-        Self::tidy(gates, agent);
+        if gate.is_idle() {
+            gates.remove(agent);
+        }
     }
 
     /// Returns how much an agent has to do for us.
@@ -224,7 +226,9 @@ impl Turnstiles {
         let Some(gate) = gates.get_mut(agent) else { return };
         gate.under_way -= 1;
         self.call_next(gate, agent);
-        Self::tidy(gates, agent);
+        if gate.is_idle() {
+            gates.remove(agent);
+        }
     }
 
     /// Learns that an agent has not taken a call because it has enough to do.
@@ -233,7 +237,9 @@ impl Turnstiles {
         let Some(gate) = gates.get_mut(agent) else { return };
         gate.under_way -= 1;
         gate.learn(gate.under_way, pause);
-        Self::tidy(gates, agent);
+        if gate.is_idle() {
+            gates.remove(agent);
+        }
     }
 
     /// Tries one more, if it is time to. Returns when to look again.
@@ -255,18 +261,6 @@ impl Turnstiles {
         gate.learnt.map(|learnt| learnt.until)
     }
 
-    /// Forgets a gate that nobody uses.
-    fn tidy(mut gates: MutexGuard<'_, HashMap<AgentId, Gate>>, agent: &AgentId) {
-        let now = Instant::now();
-        let is_idle = |gate: &Gate| {
-            let is_learnt = gate.learnt.is_some_and(|learnt| learnt.until > now);
-            gate.under_way == 0 && gate.waiting.is_empty() && !is_learnt
-        };
-        if gates.get(agent).is_some_and(is_idle) {
-            gates.remove(agent);
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, HashMap<AgentId, Gate>> {
         // Nothing panics while it is held; what it guards is sound at every step.
         self.gates.lock().unwrap_or_else(PoisonError::into_inner)
@@ -274,6 +268,12 @@ impl Turnstiles {
 }
 
 impl Gate {
+    /// Tells whether nobody uses it, and nothing is known that would be forgotten with it.
+    fn is_idle(&self) -> bool {
+        let is_learnt = || self.learnt.is_some_and(|learnt| learnt.until > Instant::now());
+        self.under_way == 0 && self.waiting.is_empty() && !is_learnt()
+    }
+
     fn room(&self, most: usize) -> usize {
         let most = self.own.unwrap_or(most).max(1);
         self.learnt.map_or(most, |learnt| learnt.most.min(most))
@@ -344,8 +344,10 @@ impl Drop for InLine {
         let mut gates = self.turnstiles.lock();
         if let Some(gate) = gates.get_mut(&self.agent) {
             gate.waiting.retain(|waiting| !waiting.call.is_closed());
+            if gate.is_idle() {
+                gates.remove(&self.agent);
+            }
         }
-        Turnstiles::tidy(gates, &self.agent);
     }
 }
 

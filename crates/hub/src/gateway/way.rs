@@ -35,6 +35,9 @@ pub(crate) enum Opened {
     Events(Happening),
     /// All it says for now.
     Answer(StreamResponse),
+    /// A task that has ended or asks, with nothing in its history but what was said since our
+    /// message.
+    Whole(Task),
     /// It will fetch it.
     Laid(Handed),
 }
@@ -83,16 +86,8 @@ impl Way {
             let events = line.stream(ctx, Request::SendStreamingMessage(request)).await?;
             return Ok(Opened::Events(events.boxed()));
         }
-        match line.call(ctx, Request::SendMessage(request)).await? {
-            Answered::SendMessage(answer) => {
-                let answer = answer.into_value().map_err(|error| not_a2a(&error.to_string()))?;
-                Ok(Opened::Answer(match answer {
-                    SendMessageResponse::Message(message) => StreamResponse::Message(message),
-                    SendMessageResponse::Task(task) => StreamResponse::Task(task),
-                }))
-            }
-            _ => Err(unexpected()),
-        }
+        let answered = line.call(ctx, Request::SendMessage(request)).await?;
+        answer(answered).map(Opened::Answer)
     }
 
     /// Follows a task from where it is known.
@@ -138,6 +133,20 @@ impl Way {
             }
             _ => Err(unexpected()),
         }
+    }
+}
+
+/// Returns what the agent has answered a message with.
+pub(super) fn answer(answered: Answered) -> Result<StreamResponse, ClientError> {
+    match answered {
+        Answered::SendMessage(answer) => {
+            let answer = answer.into_value().map_err(|error| not_a2a(&error.to_string()))?;
+            Ok(match answer {
+                SendMessageResponse::Message(message) => StreamResponse::Message(message),
+                SendMessageResponse::Task(task) => StreamResponse::Task(task),
+            })
+        }
+        _ => Err(unexpected()),
     }
 }
 

@@ -1,16 +1,14 @@
 //! Calls to agents: `/agents/{name}` on every binding, gRPC at the root.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::{
     body::Body,
-    extract::{Path, Request, State},
+    extract::{RawPathParams, Request, State},
     response::Response,
 };
 use bytes::Bytes;
+use foldhash::HashMap;
 use http::{Uri, request::Parts};
 use nuncio_auth::{
     Identity, Method,
@@ -258,13 +256,12 @@ fn tenant(agent: &Agent) -> Result<Tenant, nuncio_server::Error> {
 pub(super) async fn call(
     State(hub): State<Hub>,
     who: Who,
-    Path(path): Path<Vec<(String, String)>>,
+    path: RawPathParams,
     mut request: Request,
 ) -> Result<Response, Problem> {
     who.somebody()?;
     let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
-    let name =
-        path.iter().find(|(name, _)| name == "agent").map_or("", |(_, agent)| agent.as_str());
+    let name = path.iter().find(|(name, _)| *name == "agent").map_or("", |(_, agent)| agent);
     let endpoint = endpoints.named(&hub, &who, name)?;
     request.extensions_mut().insert(identity(&who));
     Ok(endpoint.answer_below(PREFIX, request).await.map(Body::new))
@@ -285,13 +282,16 @@ pub(super) async fn grpc(
 
 /// Returns who calls, as the gateway knows them.
 pub(super) fn identity(who: &Who) -> Arc<Identity> {
-    let mut identity = who.identity.clone();
-    identity.organisation = Some(who.organisation.as_str().into());
+    let mut identity = Arc::clone(&who.identity);
+    // One that a credential names is the same.
+    if identity.organisation.is_none() {
+        Arc::make_mut(&mut identity).organisation = Some(who.organisation.as_str().into());
+    }
     if who.role == Role::Viewer {
         // Whoever may only look may look at tasks, too.
         let looks = [Operation::GetTask, Operation::ListTasks, Operation::SubscribeToTask];
         let operations: Operations = looks.into_iter().collect();
-        identity.grant = Grant { operations, skills: Skills::Any };
+        Arc::make_mut(&mut identity).grant = Grant { operations, skills: Skills::Any };
     }
-    Arc::new(identity)
+    identity
 }

@@ -13,11 +13,8 @@ use http::{
 };
 use tokio::time::Instant;
 
-use super::problem::Problem;
-use nuncio_protocol::ids::Organisation;
-
-use super::who::Who;
-use crate::{directory::Actor, gateway::trace, hub::Hub, limits::Level, metrics::HttpRequest};
+use super::{problem::Problem, who::Who};
+use crate::{gateway::trace, hub::Hub, limits::Level, metrics::HttpRequest};
 
 /// Stands before every handler.
 pub(super) async fn front(State(hub): State<Hub>, mut request: Request, next: Next) -> Response {
@@ -37,10 +34,10 @@ pub(super) async fn front(State(hub): State<Hub>, mut request: Request, next: Ne
     protect(response.headers_mut());
     if let Some(seen) = tab.0.get() {
         show_level(response.headers_mut(), seen.level);
-        if let (Some((actor, organisation)), StatusCode::FORBIDDEN) = (&seen.who, response.status())
-        {
+        if let (Some(who), StatusCode::FORBIDDEN) = (&seen.who, response.status()) {
             let subject = format!("{method} {}", uri.path());
-            hub.trail.refused(actor, Some(organisation), ("request.deny", &subject, ""));
+            let organisation = Some(&who.organisation);
+            hub.trail.refused(&who.actor(), organisation, ("request.deny", &subject, ""));
         }
     }
     hub.metrics.http_request(&HttpRequest {
@@ -59,23 +56,26 @@ pub(crate) struct Tab(Arc<OnceLock<Seen>>);
 #[derive(Debug)]
 struct Seen {
     level: Level,
-    who: Option<(Actor, Organisation)>,
+    who: Option<Who>,
 }
 
 impl Tab {
     pub(crate) fn note(&self, level: Level, who: Option<&Who>) {
-        let who = who.map(|who| (who.actor(), who.organisation.clone()));
         // Whoever was seen first it is.
-        let _ = self.0.set(Seen { level, who });
+        let _ = self.0.set(Seen { level, who: who.cloned() });
     }
 }
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// Says what a caller has left, and in how many seconds they have everything again.
 fn show_level(headers: &mut HeaderMap, level: Level) {
     let reset = level.reset.as_secs() + u64::from(level.reset.subsec_nanos() > 0);
-    headers.insert(HeaderName::from_static("x-ratelimit-limit"), level.limit.into());
-    headers.insert(HeaderName::from_static("x-ratelimit-remaining"), level.remaining.into());
-    headers.insert(HeaderName::from_static("x-ratelimit-reset"), reset.into());
+    headers.insert(LIMIT, level.limit.into());
+    headers.insert(REMAINING, level.remaining.into());
+    headers.insert(RESET, reset.into());
 }
 
 pub(super) async fn nothing_here() -> Problem {
@@ -91,11 +91,11 @@ pub(super) async fn wrong_method() -> Problem {
 /// here, nor from another origin.
 fn check_place(hub: &Hub, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
-    let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
-    let host = authority.or_else(|| text(headers, &HOST).map(str::to_owned));
+    let authority = request.uri().authority().map(http::uri::Authority::as_str);
+    let host = authority.or_else(|| text(headers, &HOST));
     // Only browsers send an origin or a cookie; other programs may call the hub what they like.
     let is_browser = headers.contains_key(ORIGIN) || headers.contains_key(http::header::COOKIE);
-    if is_browser && !host.as_deref().is_some_and(|host| is_ours(hub, host)) {
+    if is_browser && !host.is_some_and(|host| is_ours(hub, host)) {
         return Err(Problem::new(
             StatusCode::FORBIDDEN,
             "FOREIGN_HOST",
@@ -136,23 +136,31 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 }
 
 /// Headers that keep browsers from doing more than is meant (MD-62).
+const PROTECTIVE: [(HeaderName, HeaderValue); 5] = [
+    (HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff")),
+    (HeaderName::from_static("x-frame-options"), HeaderValue::from_static("DENY")),
+    (HeaderName::from_static("referrer-policy"), HeaderValue::from_static("no-referrer")),
+    (
+        HeaderName::from_static("permissions-policy"),
+        HeaderValue::from_static("camera=(), geolocation=(), microphone=()"),
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+];
+const CONTENT_POLICY: HeaderName = HeaderName::from_static("content-security-policy");
+const NOTHING: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+);
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
 fn protect(headers: &mut HeaderMap) {
-    let fixed = [
-        ("x-content-type-options", "nosniff"),
-        ("x-frame-options", "DENY"),
-        ("referrer-policy", "no-referrer"),
-        ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
-        ("cross-origin-resource-policy", "same-origin"),
-    ];
     // With those that say what a caller has left.
-    headers.reserve(fixed.len() + 5);
-    for (name, value) in fixed {
-        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    headers.reserve(PROTECTIVE.len() + 5);
+    for (name, value) in PROTECTIVE {
+        headers.insert(name, value);
     }
-    let csp = HeaderName::from_static("content-security-policy");
-    headers.entry(csp).or_insert(HeaderValue::from_static(
-        "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-    ));
-    let cache = http::header::CACHE_CONTROL;
-    headers.entry(cache).or_insert(HeaderValue::from_static("no-store"));
+    headers.entry(CONTENT_POLICY).or_insert(NOTHING);
+    headers.entry(http::header::CACHE_CONTROL).or_insert(NO_STORE);
 }

@@ -26,7 +26,7 @@ pub(crate) const COOKIE_NAME: &str = "nuncio_session";
 /// Somebody who has proved who they are.
 #[derive(Clone, Debug)]
 pub(crate) struct Who {
-    pub(crate) identity: Identity,
+    pub(crate) identity: Arc<Identity>,
     pub(crate) organisation: Organisation,
     pub(crate) role: Role,
 }
@@ -136,7 +136,7 @@ impl Who {
         let login = hub.sessions.find(cookie(head)?)?;
         let identity = Identity::new(Caller::User(login.name.into()), Method::Open);
         let role = if login.is_administrator { Role::Administrator } else { Role::Viewer };
-        Some(Self { identity, organisation: login.organisation, role })
+        Some(Self { identity: Arc::new(identity), organisation: login.organisation, role })
     }
 
     fn of(identity: Identity, hub: &Hub) -> Result<Self, Problem> {
@@ -158,7 +158,7 @@ impl Who {
             _ if has(READ) => Role::Viewer,
             _ => Role::Person,
         };
-        Ok(Self { identity, organisation, role })
+        Ok(Self { identity: Arc::new(identity), organisation, role })
     }
 
     /// Returns whom the rules are asked about.
@@ -180,7 +180,7 @@ impl Who {
             (Role::Newcomer(enrolment), _) => {
                 format!("{}/key:{}", self.organisation, enrolment.key)
             }
-            _ => format!("{}/{}", self.organisation, self.actor().as_str()),
+            _ => [self.organisation.as_str(), "/", self.actor().as_str()].concat(),
         }
     }
 

@@ -5,11 +5,12 @@
 //! others share one, and only the hub's own organisation is shown them.
 
 use std::{
-    collections::HashSet,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
+use foldhash::HashMap;
+use nuncio_protocol::ids::Organisation;
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{counter::Counter, family::Family, histogram::Histogram},
@@ -17,6 +18,7 @@ use prometheus_client::{
 };
 
 use super::{BUCKETS, Durations, Status};
+use crate::name::AgentName;
 
 /// The label of agents that have no series of their own.
 const OTHER: &str = "other";
@@ -25,9 +27,16 @@ const OTHER: &str = "other";
 pub(super) struct ByAgent {
     pub(super) registry: Registry,
     most: usize,
-    known: Mutex<HashSet<AgentLabels>>,
+    /// Those with series of their own.
+    known: Mutex<HashMap<(Organisation, AgentName), Series>>,
     requests: Family<OutcomeLabels, Counter>,
     seconds: Durations<AgentLabels>,
+}
+
+/// The series of an agent. Kept, since a family reads all labels to find one.
+struct Series {
+    requests: HashMap<Status, Counter>,
+    seconds: Histogram,
 }
 
 impl ByAgent {
@@ -56,28 +65,39 @@ impl ByAgent {
 
     pub(super) fn request(
         &self,
-        (organisation, agent): (&str, &str),
+        (organisation, agent): (&Organisation, &AgentName),
         status: Status,
         duration: Duration,
     ) {
-        let labels = self.labels(organisation, agent);
-        let AgentLabels { organisation, agent } = labels.clone();
-        let outcome = OutcomeLabels { organisation, agent, status: status.as_str() };
-        self.requests.get_or_create(&outcome).inc();
-        self.seconds.get_or_create(&labels).observe(duration.as_secs_f64());
+        let key = (organisation.clone(), agent.clone());
+        let labels = (organisation.as_str(), agent.as_str());
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= self.most && !known.contains_key(&key) {
+            self.outcomes((OTHER, OTHER), status).inc();
+            self.seconds((OTHER, OTHER)).observe(duration.as_secs_f64());
+            return;
+        }
+        let series = known.entry(key).or_insert_with(|| Series {
+            requests: HashMap::default(),
+            seconds: self.seconds(labels),
+        });
+        series.requests.entry(status).or_insert_with(|| self.outcomes(labels, status)).inc();
+        series.seconds.observe(duration.as_secs_f64());
     }
 
-    fn labels(&self, organisation: &str, agent: &str) -> AgentLabels {
-        let labels = AgentLabels { organisation: organisation.to_owned(), agent: agent.to_owned() };
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.contains(&labels) {
-            return labels;
-        }
-        if known.len() < self.most {
-            known.insert(labels.clone());
-            return labels;
-        }
-        AgentLabels { organisation: OTHER.to_owned(), agent: OTHER.to_owned() }
+    fn outcomes(&self, (organisation, agent): (&str, &str), status: Status) -> Counter {
+        self.requests.get_or_create_owned(&OutcomeLabels {
+            organisation: organisation.to_owned(),
+            agent: agent.to_owned(),
+            status: status.as_str(),
+        })
+    }
+
+    fn seconds(&self, (organisation, agent): (&str, &str)) -> Histogram {
+        self.seconds.get_or_create_owned(&AgentLabels {
+            organisation: organisation.to_owned(),
+            agent: agent.to_owned(),
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod agents;
 mod attacks;
+mod brief;
 mod budgets;
 mod callers;
 mod capability;

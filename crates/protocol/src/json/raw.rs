@@ -75,6 +75,10 @@ impl ToJson for Raw {
     fn write(&self, writer: &mut Writer) {
         writer.raw(&self.0);
     }
+
+    fn weight(&self) -> usize {
+        self.0.len()
+    }
 }
 
 serde_via_json!(Raw);
@@ -186,6 +190,10 @@ impl FromJson for Object {
 impl ToJson for Object {
     fn write(&self, writer: &mut Writer) {
         self.0.write(writer);
+    }
+
+    fn weight(&self) -> usize {
+        self.0.weight()
     }
 }
 

@@ -113,6 +113,10 @@ macro_rules! record {
                     $($crate::json::record!(@write $presence object, $json, self.$field);)*
                 });
             }
+
+            fn weight(&self) -> usize {
+                1 $(+ $crate::json::record!(@weigh $presence $json, self.$field))*
+            }
         }
 
         $crate::json::serde_via_json!($name);
@@ -128,6 +132,23 @@ macro_rules! record {
         $field.ok_or_else(|| $crate::json::Error::missing($json))?
     };
     (@take $presence:ident $field:ident, $json:literal) => { $field.unwrap_or_default() };
+
+    (@weigh required $json:literal, $value:expr) => {
+        concat!("\"", $json, "\":,").len() + $crate::json::ToJson::weight(&$value)
+    };
+    (@weigh always $json:literal, $value:expr) => {
+        $crate::json::record!(@weigh required $json, $value)
+    };
+    (@weigh implicit $json:literal, $value:expr) => {
+        if $crate::json::Implicit::is_absent(&$value) {
+            0
+        } else {
+            $crate::json::record!(@weigh required $json, $value)
+        }
+    };
+    (@weigh $presence:ident $json:literal, $value:expr) => {
+        $value.as_ref().map_or(0, |value| $crate::json::record!(@weigh required $json, *value))
+    };
 
     (@write required $object:ident, $json:literal, $value:expr) => {
         $object.field(concat!("\"", $json, "\":"), &$value)
@@ -223,6 +244,10 @@ macro_rules! proto_enum {
             fn write(&self, writer: &mut $crate::json::Writer) {
                 writer.plain(self.as_str());
             }
+
+            fn weight(&self) -> usize {
+                self.as_str().len() + 2
+            }
         }
 
         $crate::json::serde_via_json!($name);
@@ -286,6 +311,14 @@ macro_rules! proto_union {
                         object.field(concat!("\"", $json, "\":"), value);
                     })*
                 });
+            }
+
+            fn weight(&self) -> usize {
+                match self {
+                    $(Self::$variant(value) => {
+                        concat!("{\"", $json, "\":}").len() + $crate::json::ToJson::weight(value)
+                    })*
+                }
             }
         }
 

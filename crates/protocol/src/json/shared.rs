@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 
-use super::{Error, FromJson, ToJson, from_slice, to_string};
+use super::{Error, FromJson, ToJson, from_slice, to_bytes};
 
 /// A value and its JSON text, shared by everybody who reads either.
 ///
@@ -63,10 +63,23 @@ impl<T: FromJson + ToJson> Shared<T> {
         }
     }
 
+    /// Returns about how long the text is, without writing it.
+    pub fn weight(&self) -> usize {
+        match (self.0.json.get(), self.0.value.get()) {
+            (None, Some(Ok(value))) => value.weight(),
+            (json, _) => json.map_or(0, Bytes::len),
+        }
+    }
+
+    /// Tells whether anybody has written the text, or brought it.
+    pub fn is_written(&self) -> bool {
+        self.0.json.get().is_some()
+    }
+
     /// Returns the text.
     pub fn json(&self) -> &Bytes {
         self.0.json.get_or_init(|| match self.0.value.get() {
-            Some(Ok(value)) => Bytes::from(to_string(value)),
+            Some(Ok(value)) => to_bytes(value),
             // Unreachable: a value that could not be read has its text.
             Some(Err(_)) | None => Bytes::new(),
         })
@@ -110,7 +123,7 @@ mod tests {
     #[test]
     fn a_text_comes_back_as_it_went_in_and_is_read_on_demand() {
         let message = Message::user("hello");
-        let text = Bytes::from(to_string(&message));
+        let text = to_bytes(&message);
         let shared = Shared::<Message>::from_json(text.clone());
         assert_eq!(shared.json().as_ptr(), text.as_ptr());
         assert_eq!(shared.value(), Ok(&message));

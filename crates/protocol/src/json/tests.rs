@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::{
-    Error, ErrorKind, KeyCase, MAX_DEPTH, Object, Raw, ToJson, from_slice, from_str, to_string,
-    write_with,
+    Error, ErrorKind, KeyCase, MAX_DEPTH, Object, Raw, ToJson, bytes_with, from_slice, from_str,
+    to_bytes, to_string, write_with,
 };
 
 #[track_caller]
@@ -157,6 +157,22 @@ fn json_value() -> impl Strategy<Value = serde_json::Value> {
                 .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
         ]
     })
+}
+
+#[test]
+fn shared_texts_do_not_mix_however_they_are_written() {
+    let long = "x".repeat(100 << 10);
+    for text in ["one", &long, "", "two"] {
+        assert_eq!(to_bytes(text), to_string(text));
+    }
+    let mut inner = None;
+    let outer = bytes_with(|writer| {
+        writer.array([1, 2], |writer, item: i32| {
+            inner = Some(to_bytes("within"));
+            item.write(writer);
+        });
+    });
+    assert_eq!((&outer[..], inner.as_deref()), (&b"[1,2]"[..], Some(&b"\"within\""[..])));
 }
 
 proptest! {

@@ -32,6 +32,11 @@ impl Writer {
         Self { out: String::with_capacity(512), key_case: KeyCase::Camel }
     }
 
+    /// Starts on paper that others have written on and wiped.
+    pub(super) fn on(paper: String) -> Self {
+        Self { out: paper, key_case: KeyCase::Camel }
+    }
+
     /// Writes with the protocol's keys in another spelling.
     pub fn with_key_case(&mut self, key_case: KeyCase, write: impl FnOnce(&mut Self)) {
         let outer = std::mem::replace(&mut self.key_case, key_case);
@@ -243,17 +248,29 @@ impl ToJson for str {
     fn write(&self, writer: &mut Writer) {
         writer.string(self);
     }
+
+    fn weight(&self) -> usize {
+        self.len() + 2
+    }
 }
 
 impl ToJson for String {
     fn write(&self, writer: &mut Writer) {
         writer.string(self);
     }
+
+    fn weight(&self) -> usize {
+        self.as_str().weight()
+    }
 }
 
 impl ToJson for bool {
     fn write(&self, writer: &mut Writer) {
         writer.bool(*self);
+    }
+
+    fn weight(&self) -> usize {
+        5
     }
 }
 
@@ -267,11 +284,19 @@ impl<T: ToJson + ?Sized> ToJson for &T {
     fn write(&self, writer: &mut Writer) {
         (**self).write(writer);
     }
+
+    fn weight(&self) -> usize {
+        (**self).weight()
+    }
 }
 
 impl<T: ToJson> ToJson for Box<T> {
     fn write(&self, writer: &mut Writer) {
         (**self).write(writer);
+    }
+
+    fn weight(&self) -> usize {
+        (**self).weight()
     }
 }
 
@@ -279,11 +304,19 @@ impl<T: ToJson> ToJson for [T] {
     fn write(&self, writer: &mut Writer) {
         writer.array(self, |writer, item| item.write(writer));
     }
+
+    fn weight(&self) -> usize {
+        self.iter().map(|item| item.weight() + 1).sum::<usize>() + 1
+    }
 }
 
 impl<T: ToJson> ToJson for Vec<T> {
     fn write(&self, writer: &mut Writer) {
         self.as_slice().write(writer);
+    }
+
+    fn weight(&self) -> usize {
+        self.as_slice().weight()
     }
 }
 

@@ -16,6 +16,9 @@ where
 {
     let text = json::to_string(value);
     assert_eq!(json::from_str::<T>(&text).as_ref(), Ok(value), "{text}");
+    // No letter becomes more than six when it is escaped.
+    let (weight, length) = (value.weight(), text.len());
+    assert!(length <= 6 * weight && weight <= 2 * length, "{weight} for {length} bytes: {text}");
     assert_eq!(serde_json::to_string(value).ok(), Some(text));
 }
 

@@ -4,8 +4,11 @@ use std::{
     borrow::Cow,
     collections::BTreeSet,
     fmt,
+    future::ready,
     net::SocketAddr,
+    pin::Pin,
     sync::{Arc, OnceLock},
+    task::{Context, Poll, ready},
 };
 
 use bytes::Bytes;
@@ -90,102 +93,116 @@ struct Active(Arc<OnceLock<HeaderValue>>);
 
 impl Inner {
     /// Answers a request, whatever it is.
-    pub(super) async fn answer<B>(self: Arc<Self>, request: Request<B>) -> Response<Body>
+    pub(super) fn answer<B>(
+        self: Arc<Self>,
+        request: Request<B>,
+    ) -> impl Future<Output = Response<Body>> + Send + use<B>
     where
         B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<BoxError>,
     {
+        // Taken apart before anybody waits: otherwise there is room for both, whole and parts.
         let (mut head, body) = request.into_parts();
-        if let Some(error) = self.dialects.disabled() {
-            return self.refuse_all(&head, &error);
+        async move {
+            if let Some(error) = self.dialects.disabled() {
+                return self.refuse_all(&head, &error);
+            }
+            if self.card_readers == CardReaders::Everybody
+                && let Some(document) = self.document(&head)
+            {
+                return document;
+            }
+            let identity = match self.admit(&head).await {
+                Ok(identity) => identity,
+                Err(refusal) => return self.turn_away(&head, &refusal),
+            };
+            if self.card_readers == CardReaders::Admitted
+                && let Some(document) = self.document(&head)
+            {
+                return document;
+            }
+            head.extensions.insert(identity);
+            if context::wants_extensions(&head.headers) {
+                head.extensions.insert(Active::default());
+            }
+            if is_grpc(&head.headers) {
+                // Boxed: it is large, and every other request would carry its size around.
+                return Box::pin(self.grpc(head, body)).await;
+            }
+            if let Err(error) = check_encoding(&head) {
+                return self.refuse_early(&head, &error, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+            }
+            let body = match Guarded::new(body, self.body_limits).collect().await {
+                Ok(body) => body,
+                Err(error) => return self.refuse_body(&head, &error),
+            };
+            let mut response = self.http(&head, &body).await;
+            if response.status() == StatusCode::UNAUTHORIZED
+                && let Some(challenge) = Refusal::Missing.challenge()
+            {
+                response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+            }
+            response
         }
-        if self.card_readers == CardReaders::Everybody
-            && let Some(document) = self.document(&head)
-        {
-            return document;
-        }
-        let identity = match self.admit(&head).await {
-            Ok(identity) => identity,
-            Err(refusal) => return self.turn_away(&head, &refusal),
-        };
-        if self.card_readers == CardReaders::Admitted
-            && let Some(document) = self.document(&head)
-        {
-            return document;
-        }
-        head.extensions.insert(Arc::clone(&identity));
-        if context::wants_extensions(&head.headers) {
-            head.extensions.insert(Active::default());
-        }
-        if is_grpc(&head.headers) {
-            // Boxed: it is large, and every other request would carry its size around.
-            return Box::pin(self.grpc(head, body, &identity)).await;
-        }
-        if let Err(error) = check_encoding(&head) {
-            return self.refuse_early(&head, &error, StatusCode::UNSUPPORTED_MEDIA_TYPE);
-        }
-        let body = match Guarded::new(body, self.body_limits).collect().await {
-            Ok(body) => body,
-            Err(error) => return self.refuse_body(&head, &error),
-        };
-        let mut response = self.http(&head, &body, &identity).await;
-        if response.status() == StatusCode::UNAUTHORIZED
-            && let Some(challenge) = Refusal::Missing.challenge()
-        {
-            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-        }
-        response
     }
 
-    /// Answers a request of which the body has been read.
-    async fn http(&self, head: &Parts, body: &Bytes, identity: &Identity) -> Response<Body> {
-        let path = head.uri.path();
+    /// Answers a request of which the body has been read. It is read at once: what is waited for
+    /// holds nothing of it.
+    fn http<'a>(
+        &'a self,
+        head: &'a Parts,
+        body: &'a Bytes,
+    ) -> impl Future<Output = Response<Body>> + Send + use<'a> {
+        let (form, ctx) = match self.read(head, body) {
+            Ok(read) => read,
+            Err(response) => return Either::Left(ready(*response)),
+        };
+        let is_legacy = ctx.version.is_legacy();
+        let answering = if form.json_rpc("").is_some() {
+            Either::Left(jsonrpc::answer(self, form, ctx, head, body))
+        } else {
+            Either::Right(rest::answer(self, form, ctx, head, body).boxed())
+        };
+        Either::Right(answering.map(move |mut response| {
+            if let Some(active) = Active::of(&head.extensions) {
+                let headers = response.headers_mut();
+                if is_legacy {
+                    headers.insert(context::LEGACY_EXTENSIONS, active.clone());
+                }
+                headers.insert(context::EXTENSIONS, active);
+            }
+            response
+        }))
+    }
+
+    /// Finds out which form a request is in, and what its head says about the call.
+    fn read(
+        &self,
+        head: &Parts,
+        body: &Bytes,
+    ) -> Result<(WireForm, CallContext), Box<Response<Body>>> {
         let version = version(head);
         let incoming = Incoming {
             method: head.method.as_str(),
-            path,
+            path: head.uri.path(),
             version: version.as_deref(),
             capability_version: self.capability_version(&head.headers),
             body,
         };
-        let form = match choose(&incoming, self.offered) {
-            Ok(form) => form,
-            Err(Refused { form, error }) => return self.refuse(form, head, body, &error),
-        };
-        let is_json_rpc = form.json_rpc("").is_some();
-        if is_json_rpc && head.method != Method::POST {
-            return not_allowed();
+        let refuse = |form, error: &Error| Box::new(self.refuse(form, head, body, error));
+        let form = choose(&incoming, self.offered)
+            .map_err(|Refused { form, error }| refuse(form, &error))?;
+        if form.json_rpc("").is_some() && head.method != Method::POST {
+            return Err(Box::new(not_allowed()));
         }
-        if let Err(error) = check_media_type(head, body) {
-            return self.refuse(form, head, body, &error);
-        }
+        check_media_type(head, body).map_err(|error| refuse(form, &error))?;
         let spoken = if is_v1(form) { Version::V1_0 } else { Version::V0_3 };
-        let mut ctx = match self.read_head(head, identity, spoken) {
-            Ok(ctx) => ctx,
-            Err(error) => return self.refuse(form, head, body, &error),
-        };
+        let mut ctx = self.context(head, spoken).map_err(|error| refuse(form, &error))?;
         ctx.form = Some(form);
-        let mut response = if is_json_rpc {
-            jsonrpc::answer(self, form, ctx, head, body).await
-        } else {
-            Box::pin(rest::answer(self, form, ctx, head, path, body)).await
-        };
-        if let Some(active) = Active::of(&head.extensions) {
-            let headers = response.headers_mut();
-            if spoken.is_legacy() {
-                headers.insert(context::LEGACY_EXTENSIONS, active.clone());
-            }
-            headers.insert(context::EXTENSIONS, active);
-        }
-        response
+        Ok((form, ctx))
     }
 
-    async fn grpc<B>(
-        self: Arc<Self>,
-        mut head: Parts,
-        body: B,
-        identity: &Identity,
-    ) -> Response<Body>
+    async fn grpc<B>(self: Arc<Self>, mut head: Parts, body: B) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<BoxError>,
@@ -200,7 +217,7 @@ impl Inner {
         let (form, ctx) = match choose(&incoming, self.offered) {
             Ok(form @ (WireForm::V1Grpc | WireForm::V03Grpc)) => {
                 let spoken = if is_v1(form) { Version::V1_0 } else { Version::V0_3 };
-                match self.read_metadata(&head, identity, spoken) {
+                match self.read_metadata(&head, spoken) {
                     Ok(ctx) => (form, CallContext { form: Some(form), ..ctx }),
                     Err(error) => return self.refuse_grpc(&error),
                 }
@@ -237,27 +254,15 @@ impl Inner {
 
     /// Reads what the head of a request says about a call.
     pub(super) fn context(&self, head: &Parts, spoken: Version) -> Result<CallContext, Error> {
-        self.read_head(head, Sender::of(&head.extensions).identity()?, spoken)
-    }
-
-    fn read_head(
-        &self,
-        head: &Parts,
-        identity: &Identity,
-        spoken: Version,
-    ) -> Result<CallContext, Error> {
+        let identity = Sender::of(&head.extensions).identity()?;
         let mut ctx = context::read(&head.headers, identity, spoken)?;
         ctx.tenant = self.tenants.fixed().cloned();
         Ok(ctx)
     }
 
     /// Reads a call's context over gRPC, where only metadata can say what has no field.
-    fn read_metadata(
-        &self,
-        head: &Parts,
-        identity: &Identity,
-        spoken: Version,
-    ) -> Result<CallContext, Error> {
+    fn read_metadata(&self, head: &Parts, spoken: Version) -> Result<CallContext, Error> {
+        let identity = Sender::of(&head.extensions).identity()?;
         let mut ctx = context::read(&head.headers, identity, spoken)?;
         let named = match self.tenants {
             Tenants::Any => None,
@@ -276,15 +281,9 @@ impl Inner {
         alias: Option<String>,
         sender: Sender<'a>,
     ) -> impl Future<Output = Result<(Outcome, Option<Place>), Error>> + Send + use<'a> {
-        let begun = self.begin(ctx, request, alias, sender);
-        async move {
-            let Begun { calling, _room, place, active } = begun?;
-            let outcome = calling.await?;
-            if let Some((Active(slot), Some(active))) = active {
-                // The first of several calls in one request has said it.
-                let _ = slot.set(active);
-            }
-            Ok((outcome, place))
+        match self.begin(ctx, request, alias, sender) {
+            Ok(begun) => Either::Left(begun),
+            Err(error) => Either::Right(ready(Err(error))),
         }
     }
 
@@ -382,6 +381,19 @@ struct Begun<'a> {
     _room: Option<SemaphorePermit<'a>>,
     place: Option<Place>,
     active: Option<(&'a Active, Option<HeaderValue>)>,
+}
+
+impl Future for Begun<'_> {
+    type Output = Result<(Outcome, Option<Place>), Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let outcome = ready!(self.calling.poll_unpin(cx))?;
+        if let Some((Active(slot), Some(active))) = self.active.take() {
+            // The first of several calls in one request has said it.
+            let _ = slot.set(active);
+        }
+        Poll::Ready(Ok((outcome, self.place.take())))
+    }
 }
 
 /// Who has sent a request, and over which connection.

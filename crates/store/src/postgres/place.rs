@@ -1,13 +1,24 @@
 //! The numbers of places.
+//!
+//! Invariant: numbers are given once and for good, so whoever knows one need not ask the database.
+//! Statements that run often are about numbers alone, and names are put to them here.
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use nuncio_tasks::scope::Place;
+use nuncio_tasks::{
+    scope::{Name, Place},
+    store::Error,
+};
 
-use super::{connection::Connection, error::Failure, text::quote};
+use super::{
+    connection::Connection,
+    error::Failure,
+    row,
+    text::{quote, unquote},
+};
 
 /// How many numbers are remembered.
 const MOST: usize = 10_000;
@@ -26,6 +37,13 @@ const ADD: &str = "INSERT INTO places (tenant, caller, agent) \
     FROM unnest($1::text[], $2::text[], $3::text[]) u (tenant, caller, agent) \
     JOIN tenants n ON n.name = u.tenant ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING";
 
+const FIND_TENANT: &str = "SELECT key FROM tenants WHERE name = $1";
+
+const NAMES: &str = "SELECT p.key, n.name, p.agent, p.caller \
+    FROM unnest($1::bigint[]) wanted (place) \
+    CROSS JOIN LATERAL (SELECT * FROM places p WHERE p.key = wanted.place OFFSET 0) p \
+    CROSS JOIN LATERAL (SELECT * FROM tenants n WHERE n.key = p.tenant OFFSET 0) n";
+
 /// The numbers of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PlaceKey {
@@ -33,9 +51,43 @@ pub(super) struct PlaceKey {
     pub(super) place: i64,
 }
 
-/// Remembers the numbers of places, which never change.
+/// Remembers the numbers of places.
 #[derive(Default)]
-pub(super) struct Places(Mutex<HashMap<Place, PlaceKey>>);
+pub(super) struct Places(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    tenants: HashMap<Name, i64>,
+    places: HashMap<Place, PlaceKey>,
+    names: HashMap<i64, Place>,
+    /// Of tenants and places, or whole tenants, those whose tasks were all in one state.
+    uniform: HashSet<(i64, i64)>,
+}
+
+impl Known {
+    fn remember(&mut self, place: &Place, key: PlaceKey) {
+        if self.places.len() >= MOST {
+            self.places.clear();
+        }
+        self.places.insert(place.clone(), key);
+        self.remember_tenant(&place.tenant, key.tenant);
+        self.remember_names(place, key.place);
+    }
+
+    fn remember_tenant(&mut self, name: &Name, key: i64) {
+        if self.tenants.len() >= MOST {
+            self.tenants.clear();
+        }
+        self.tenants.insert(name.clone(), key);
+    }
+
+    fn remember_names(&mut self, place: &Place, key: i64) {
+        if self.names.len() >= MOST {
+            self.names.clear();
+        }
+        self.names.insert(key, place.clone());
+    }
+}
 
 impl Places {
     /// Returns the numbers of places, and gives numbers to new ones.
@@ -49,9 +101,9 @@ impl Places {
         let mut found = HashMap::new();
         let mut unknown = HashSet::new();
         {
-            let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = self.known();
             for place in wanted {
-                match known.get(place) {
+                match known.places.get(place) {
                     Some(key) => drop(found.insert(place.clone(), *key)),
                     None => drop(unknown.insert(place.clone())),
                 }
@@ -66,13 +118,114 @@ impl Places {
             add(connection, &unknown).await?;
             added = find(connection, &unknown).await?;
         }
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() + added.len() > MOST {
-            known.clear();
+        let mut known = self.known();
+        for (place, key) in &added {
+            known.remember(place, *key);
         }
-        known.extend(added.iter().map(|(place, key)| (place.clone(), *key)));
         found.extend(added);
         Ok(found)
+    }
+
+    /// Finds the numbers of a place, if anything was ever done there.
+    pub(super) async fn find(
+        &self,
+        connection: &Connection,
+        place: &Place,
+    ) -> Result<Option<PlaceKey>, Failure> {
+        if let Some(key) = self.known().places.get(place) {
+            return Ok(Some(*key));
+        }
+        let found = find(connection, std::slice::from_ref(place)).await?;
+        let key = found.first().map(|(_, key)| *key);
+        if let Some(key) = key {
+            self.known().remember(place, key);
+        }
+        Ok(key)
+    }
+
+    /// Finds the number of a tenant, if anything was ever done there.
+    pub(super) async fn tenant(
+        &self,
+        connection: &Connection,
+        name: &Name,
+    ) -> Result<Option<i64>, Failure> {
+        if let Some(key) = self.known().tenants.get(name) {
+            return Ok(Some(*key));
+        }
+        let rows = connection.query(FIND_TENANT, &[&quote(name.as_str())]).await?;
+        let key = rows.first().map(|row| row.get(0));
+        if let Some(key) = key {
+            self.known().remember_tenant(name, key);
+        }
+        Ok(key)
+    }
+
+    /// Finds the names of places.
+    pub(super) async fn names(
+        &self,
+        connection: &Connection,
+        keys: impl Iterator<Item = i64>,
+    ) -> Result<Names, Failure> {
+        let mut names = Names::default();
+        let mut unknown = Vec::new();
+        {
+            let known = self.known();
+            for key in keys {
+                if names.0.iter().any(|(found, _)| *found == key) || unknown.contains(&key) {
+                    continue;
+                }
+                match known.names.get(&key) {
+                    Some(place) => names.0.push((key, place.clone())),
+                    None => unknown.push(key),
+                }
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(names);
+        }
+        for row in connection.query(NAMES, &[&unknown]).await? {
+            let name = |column: usize| row::name(&unquote(row.get(column)));
+            let place = Place { tenant: name(1)?, agent: name(2)?, caller: name(3)? };
+            let key = row.get(0);
+            self.known().remember_names(&place, key);
+            names.0.push((key, place));
+        }
+        Ok(names)
+    }
+
+    /// Tells whether all tasks of a tenant, or of a place of it, were in one state when somebody
+    /// last looked. That may have changed since.
+    pub(super) fn is_uniform(&self, source: (i64, i64)) -> bool {
+        self.known().uniform.contains(&source)
+    }
+
+    pub(super) fn set_uniform(&self, source: (i64, i64), is_uniform: bool) {
+        let mut known = self.known();
+        if !is_uniform {
+            known.uniform.remove(&source);
+            return;
+        }
+        if known.uniform.len() >= MOST {
+            known.uniform.clear();
+        }
+        known.uniform.insert(source);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The names of a few places.
+#[derive(Default)]
+pub(super) struct Names(Vec<(i64, Place)>);
+
+impl Names {
+    pub(super) fn of(&self, key: i64) -> Result<&Place, Error> {
+        let found = self.0.iter().find(|(found, _)| *found == key);
+        found
+            .map(|(_, place)| place)
+            .ok_or_else(|| Error::Spoilt(format!("there is no place {key}")))
     }
 }
 

@@ -6,6 +6,7 @@ use futures_util::future::join;
 use nuncio_protocol::ids::TaskId;
 use nuncio_tasks::{
     log::{Entry, Seq, Snapshot},
+    scope::{Place, Scope},
     store::{Error, Head, Limit, Loaded, Mark, Tail, TaskRef, Want},
 };
 use tokio_postgres::Row;
@@ -13,10 +14,8 @@ use tokio_postgres::Row;
 use super::{
     connection::Connection,
     error::Failure,
-    row::{
-        self, HEAD_COLUMNS, ScopeNames, head_columns, in_scope, named_task, place_of_task,
-        snapshot_columns, task_by_id,
-    },
+    place::Places,
+    row::{self, OWN_COLUMNS, own_columns},
     text::quote,
 };
 use crate::piece;
@@ -24,18 +23,26 @@ use crate::piece;
 /// How often reading begins anew when logs are removed meanwhile.
 const MOST_TRIES: usize = 4;
 
-const FIND: &str =
-    concat!("SELECT ", head_columns!(), " FROM ", named_task!(), " WHERE ", in_scope!());
+/// The task of a tenant with an identifier.
+///
+/// The bounds and the order leave one index, as in `task_by_id`.
+macro_rules! task {
+    () => {
+        " FROM tasks t WHERE t.tenant = $1 AND t.id >= $2 AND t.id <= $2 \
+         ORDER BY t.tenant, t.id LIMIT 1"
+    };
+}
 
+const FIND: &str = concat!("SELECT ", own_columns!(), task!());
+
+/// With nothing of a snapshot that is newer than wanted, nor the parts that are not.
 const LOAD: &str = concat!(
     "SELECT ",
-    head_columns!(),
-    ", ",
-    snapshot_columns!("$7", "$5", "$6"),
-    " FROM ",
-    named_task!(),
-    " WHERE ",
-    in_scope!()
+    own_columns!(),
+    ", CASE WHEN t.snapshot <= $5 THEN t.snapshot END, CASE WHEN t.snapshot <= $5 THEN t.head END, \
+     CASE WHEN $3 AND t.snapshot <= $5 THEN t.history END, \
+     CASE WHEN $4 AND t.snapshot <= $5 THEN t.artifacts END",
+    task!()
 );
 
 /// Up to the piece that has the last entry in it, of each task in their order.
@@ -58,62 +65,62 @@ const MARKS: &str = "SELECT key, seq, state FROM tasks WHERE key = ANY($1::bigin
 
 pub(super) async fn find(
     connection: &Connection,
-    scope: &ScopeNames,
+    places: &Places,
+    scope: &Scope,
     id: &TaskId,
 ) -> Result<Option<Head>, Failure> {
-    let id = quote(id.as_str());
-    let rows = connection.query(FIND, &[&scope.tenant, &scope.agent, &scope.caller, &id]).await?;
-    Ok(rows.first().map(|row| row::head(row, 0)).transpose()?)
+    let Some(tenant) = places.tenant(connection, &scope.tenant).await? else { return Ok(None) };
+    let rows = connection.query(FIND, &[&tenant, &quote(id.as_str())]).await?;
+    let Some(row) = rows.first() else { return Ok(None) };
+    let names = places.names(connection, std::iter::once(row::place(row))).await?;
+    let place = names.of(row::place(row))?;
+    Ok(scope.sees(place).then(|| row::own_head(row, place)).transpose()?)
 }
 
 pub(super) async fn load(
     connection: &Connection,
-    scope: &ScopeNames,
+    places: &Places,
+    scope: &Scope,
     id: &TaskId,
     want: Want,
 ) -> Result<Option<Loaded>, Failure> {
+    let Some(tenant) = places.tenant(connection, &scope.tenant).await? else { return Ok(None) };
     let id = quote(id.as_str());
     let at = want.at.map_or(i64::MAX, |at| row::signed(at.0));
     for _ in 0..MOST_TRIES {
-        let rows = connection
-            .query(
-                LOAD,
-                &[
-                    &scope.tenant,
-                    &scope.agent,
-                    &scope.caller,
-                    &id,
-                    &want.history,
-                    &want.artifacts,
-                    &at,
-                ],
-            )
-            .await?;
+        let rows =
+            connection.query(LOAD, &[&tenant, &id, &want.history, &want.artifacts, &at]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
-        let mut loaded = with_entries(connection, vec![found(row, want, None)?]).await?;
-        if let Some(Some(loaded)) = loaded.pop() {
+        let names = places.names(connection, std::iter::once(row::place(row))).await?;
+        let place = names.of(row::place(row))?;
+        if !scope.sees(place) {
+            return Ok(None);
+        }
+        let loaded = with_entries(connection, vec![found(row, want, place)?]).await?;
+        if let Some(loaded) = loaded.and_then(|mut loaded| loaded.pop()) {
             return Ok(Some(loaded));
         }
     }
     Err(Error::Spoilt("a log has a gap".to_owned()).into())
 }
 
-/// Reads a head and a snapshot, of which the latter may be missing, beside another task.
-pub(super) fn found(row: &Row, want: Want, other: Option<&Loaded>) -> Result<Loaded, Error> {
-    let head = row::head_beside(row, 0, other.map(|other| &other.head))?;
-    Ok(Loaded { head, snapshot: row::snapshot(row, HEAD_COLUMNS), entries: Vec::new(), want })
+/// Reads a head and a snapshot, of which the latter may be missing.
+pub(super) fn found(row: &Row, want: Want, place: &Place) -> Result<Loaded, Error> {
+    let head = row::own_head(row, place)?;
+    Ok(Loaded { head, snapshot: row::snapshot(row, OWN_COLUMNS), entries: Vec::new(), want })
 }
 
-/// Adds to tasks the entries behind their snapshots.
+/// Adds to tasks the entries behind their snapshots. Most need none, and stay where they are: a
+/// page of them is large enough for every move to be seen.
 ///
-/// `None` for a task whose log was removed since its head was read: there is a snapshot now
-/// that makes it superfluous, or the task is gone.
+/// `None` if a log was removed since the head of its task was read: there is a snapshot now that
+/// makes it superfluous, or the task is gone.
 pub(super) async fn with_entries(
     connection: &Connection,
-    found: Vec<Loaded>,
-) -> Result<Vec<Option<Loaded>>, Failure> {
+    mut tasks: Vec<Loaded>,
+) -> Result<Option<Vec<Loaded>>, Failure> {
     let mut wanted: [Vec<i64>; 3] = Default::default();
-    for loaded in &found {
+    for loaded in &tasks {
         let (after, upto) = span(loaded);
         if after < upto {
             wanted[0].push(loaded.head.reference.0);
@@ -121,26 +128,28 @@ pub(super) async fn with_entries(
             wanted[2].push(row::signed(upto.0));
         }
     }
-    let mut entries: HashMap<i64, Vec<Entry>> = HashMap::new();
-    if !wanted[0].is_empty() {
-        let [tasks, after, upto] = &wanted;
-        for row in connection.query(ENTRIES, &[tasks, after, upto]).await? {
-            entries.entry(row.get(0)).or_default().extend(row::entries(&row, 1)?);
-        }
+    if wanted[0].is_empty() {
+        return Ok(Some(tasks));
     }
-    let complete = found.into_iter().map(|mut loaded| {
-        let (after, upto) = span(&loaded);
+    let [keys, after, upto] = &wanted;
+    let mut entries: HashMap<i64, Vec<Entry>> = HashMap::new();
+    for row in connection.query(ENTRIES, &[keys, after, upto]).await? {
+        entries.entry(row.get(0)).or_default().extend(row::entries(&row, 1)?);
+    }
+    for loaded in &mut tasks {
+        let (after, upto) = span(loaded);
         loaded.entries = entries.remove(&loaded.head.reference.0).unwrap_or_default();
         loaded.entries.retain(|entry| after < entry.seq && entry.seq <= upto);
-        let is_whole = loaded.entries.len() as u64 == upto.0.saturating_sub(after.0);
-        if !is_whole && loaded.snapshot.is_none() && loaded.want.at.is_some() {
-            // The log does not reach back so far.
-            loaded.entries.clear();
-            return Some(loaded);
+        if loaded.entries.len() as u64 == upto.0.saturating_sub(after.0) {
+            continue;
         }
-        is_whole.then_some(loaded)
-    });
-    Ok(complete.collect())
+        if loaded.snapshot.is_some() || loaded.want.at.is_none() {
+            return Ok(None);
+        }
+        // The log does not reach back so far.
+        loaded.entries.clear();
+    }
+    Ok(Some(tasks))
 }
 
 /// The places between which entries are wanted.

@@ -10,7 +10,7 @@ use nuncio_protocol::{
 };
 use nuncio_tasks::{
     log::{Entry, Seq, Snapshot},
-    scope::{InvalidName, Name, Place, Scope},
+    scope::{Name, Place, Scope},
     store::{Epoch, Error, Head, Page, TaskRef, Want, order},
 };
 use tokio_postgres::Row;
@@ -24,6 +24,14 @@ macro_rules! head_columns {
         "t.key, t.id, t.context, n.name, p.agent, p.caller, t.state, t.updated, \
          t.updated_nanos, t.seq, t.bytes, t.epoch, \
          coalesce(t.lease = 1 AND t.lease_until > clock_timestamp(), false)"
+    };
+}
+
+/// The columns of a head without the names of its place, which [`own_head`] reads, of `t` tasks.
+macro_rules! own_columns {
+    () => {
+        "t.key, t.place, t.id, t.context, t.state, t.updated, t.updated_nanos, t.seq, t.bytes, \
+         t.epoch, coalesce(t.lease = 1 AND t.lease_until > clock_timestamp(), false)"
     };
 }
 
@@ -76,47 +84,15 @@ macro_rules! in_scope {
     };
 }
 
-/// The columns of a snapshot, which [`snapshot`] reads, of `t` tasks: nothing of one that is
-/// newer than `$at`, nor the parts that are not wanted.
-macro_rules! snapshot_columns {
-    ($at:literal, $history:literal, $artifacts:literal) => {
-        concat!(
-            "CASE WHEN t.snapshot <= ",
-            $at,
-            " THEN t.snapshot END, CASE WHEN t.snapshot <= ",
-            $at,
-            " THEN t.head END, CASE WHEN ",
-            $history,
-            " AND t.snapshot <= ",
-            $at,
-            " THEN t.history END, CASE WHEN ",
-            $artifacts,
-            " AND t.snapshot <= ",
-            $at,
-            " THEN t.artifacts END"
-        )
-    };
-}
-
-/// A task with the names of its place, of the tenant $1 and with the identifier $4.
-macro_rules! named_task {
-    () => {
-        concat!(
-            "tenants n CROSS JOIN ",
-            task_by_id!("n.key", "$4"),
-            " CROSS JOIN ",
-            place_of_task!()
-        )
-    };
-}
-
 pub(super) use {
-    head_columns, head_tables, in_scope, named_task, place_of_task, snapshot_columns, task_by_id,
-    tenant_of_task,
+    head_columns, head_tables, in_scope, own_columns, place_of_task, task_by_id, tenant_of_task,
 };
 
 /// How many columns [`head_columns`] has.
 pub(super) const HEAD_COLUMNS: usize = 13;
+
+/// How many columns [`own_columns`] has.
+pub(super) const OWN_COLUMNS: usize = 11;
 
 /// The names of a scope as parameters.
 pub(super) struct ScopeNames {
@@ -138,36 +114,50 @@ impl From<&Scope> for ScopeNames {
 
 /// Reads a head from the columns of [`head_columns`], of which `from` is the first.
 pub(super) fn head(row: &Row, from: usize) -> Result<Head, Error> {
-    head_beside(row, from, None)
-}
-
-/// Reads a head as [`head`] does, beside another that may be of the same place: then they share
-/// its names.
-pub(super) fn head_beside(row: &Row, from: usize, other: Option<&Head>) -> Result<Head, Error> {
     let text = |column: usize| unquote(row.get(from + column));
-    let name = |column: usize, other: Option<&Name>| {
-        let text = text(column);
-        match other.filter(|other| other.as_str() == text) {
-            Some(other) => Ok(other.clone()),
-            None => Name::parse(&text).map_err(spoilt_name),
-        }
-    };
-    let other = other.map(|other| &other.place);
     Ok(Head {
         reference: TaskRef(row.get(from)),
         id: TaskId::parse(&text(1)).map_err(spoilt_id)?,
         context: ContextId::parse(&text(2)).map_err(spoilt_id)?,
-        place: Place {
-            tenant: name(3, other.map(|place| &place.tenant))?,
-            agent: name(4, other.map(|place| &place.agent))?,
-            caller: name(5, other.map(|place| &place.caller))?,
-        },
+        place: Place { tenant: name(&text(3))?, agent: name(&text(4))?, caller: name(&text(5))? },
         state: state(row.get(from + 6))?,
         updated: moment(row.get(from + 7), row.get(from + 8))?,
         seq: seq(row.get(from + 9)),
         bytes: unsigned(row.get(from + 10)),
         epoch: Epoch(unsigned(row.get(from + 11))),
         owned: row.get(from + 12),
+    })
+}
+
+/// The number of the place, in a row of [`own_columns`].
+pub(super) fn place(row: &Row) -> i64 {
+    row.get(1)
+}
+
+/// The number of the state, in a row of [`own_columns`].
+pub(super) fn state_column(row: &Row) -> i16 {
+    row.get(4)
+}
+
+/// What tasks are ordered by, in a row of [`own_columns`].
+pub(super) fn order_columns(row: &Row) -> (i64, &str) {
+    (row.get(5), row.get(2))
+}
+
+/// Reads a head from the columns of [`own_columns`] at the start of a row, with the names that
+/// belong to its place.
+pub(super) fn own_head(row: &Row, place: &Place) -> Result<Head, Error> {
+    Ok(Head {
+        reference: TaskRef(row.get(0)),
+        id: TaskId::parse(&unquote(row.get(2))).map_err(spoilt_id)?,
+        context: ContextId::parse(&unquote(row.get(3))).map_err(spoilt_id)?,
+        place: place.clone(),
+        state: state(row.get(4))?,
+        updated: moment(row.get(5), row.get(6))?,
+        seq: seq(row.get(7)),
+        bytes: unsigned(row.get(8)),
+        epoch: Epoch(unsigned(row.get(9))),
+        owned: row.get(10),
     })
 }
 
@@ -248,6 +238,7 @@ fn spoilt_id(error: InvalidId) -> Error {
     Error::Spoilt(error.to_string())
 }
 
-fn spoilt_name(error: InvalidName) -> Error {
-    Error::Spoilt(error.to_string())
+/// Reads the name of a tenant, an agent or a caller.
+pub(super) fn name(text: &str) -> Result<Name, Error> {
+    Name::parse(text).map_err(|error| Error::Spoilt(error.to_string()))
 }

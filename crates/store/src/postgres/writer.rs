@@ -82,13 +82,12 @@ impl Fate {
 
 impl Writers {
     /// Starts so many writers. They end when this is dropped and their queues are empty.
-    pub(super) fn start(address: &Address, count: usize) -> Self {
-        let places = Arc::new(Places::default());
+    pub(super) fn start(address: &Address, places: &Arc<Places>, count: usize) -> Self {
         let start = |_| {
             let (sender, queue) = mpsc::channel(MOST_WAITING);
             let desk = Desk {
                 address: address.clone(),
-                places: Arc::clone(&places),
+                places: Arc::clone(places),
                 queue,
                 deferred: VecDeque::new(),
                 writer: None,

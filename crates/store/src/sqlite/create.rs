@@ -5,7 +5,7 @@ use nuncio_tasks::{
     log::{Batch, Seq, Snapshot},
     store::{Create, Created, Epoch, Error, Head, TaskRef, Wake, order},
 };
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, ffi};
 
 use super::{
     extras,
@@ -31,8 +31,11 @@ pub(super) fn create(writing: Writing<'_>, create: &Create) -> Result<Created, F
     check(writing, place, create)?;
     let head = insert(writing, place, create)?;
     write_entries(connection, head.reference, Seq::START, &create.batch)?;
-    if let Some(snapshot) = create.snapshot.as_ref().filter(|snapshot| snapshot.seq == head.seq) {
-        write_snapshot(connection, head.reference, snapshot)?;
+    if let Some(snapshot) = create.snapshot.as_ref()
+        && snapshot.seq == head.seq
+        && !is_short(snapshot)
+    {
+        write_snapshot_apart(connection, head.reference, snapshot)?;
     }
     ledger.tally(place, head.state, 1);
     if let Some(key) = &create.key {
@@ -50,13 +53,6 @@ pub(super) fn create(writing: Writing<'_>, create: &Create) -> Result<Created, F
 
 fn check(writing: Writing<'_>, place: PlaceKey, create: &Create) -> Result<(), Fault> {
     let connection = writing.connection;
-    let id = create.batch.task();
-    let exists = connection
-        .prepare_cached("SELECT 1 FROM tasks WHERE id = ?1 AND tenant = ?2")?
-        .exists((id.as_str(), place.tenant))?;
-    if exists {
-        return Err(Error::Exists(id.clone()).into());
-    }
     let caller = create.place.caller.as_str();
     if create.context_is_given
         && is_foreign(connection, create.batch.context().as_str(), place.tenant, caller)?
@@ -105,13 +101,16 @@ fn insert(writing: Writing<'_>, place: PlaceKey, create: &Create) -> Result<Head
         Wake::After(delay) if !state.is_terminal() => Some(now.after(delay)),
         Wake::After(_) | Wake::Never | Wake::Keep => None,
     };
+    let snapshot = create.snapshot.as_ref();
+    let snapshot = snapshot.filter(|snapshot| snapshot.seq == seq && is_short(snapshot));
     let key = connection
         .prepare_cached(
             "INSERT INTO tasks (id, context, tenant, place, state, updated, updated_nanos, seq, \
-             bytes, epoch, lease, lease_run, lease_until, wake_at, ended_at) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+             bytes, epoch, lease, lease_run, lease_until, wake_at, ended_at, snapshot, head, \
+             history, artifacts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, \
+             ?14, ?15, ?16, ?17, ?18, ?19)",
         )?
-        .insert((
+        .insert(rusqlite::params![
             batch.task().as_str(),
             batch.context().as_str(),
             place.tenant,
@@ -127,7 +126,18 @@ fn insert(writing: Writing<'_>, place: PlaceKey, create: &Create) -> Result<Head
             until,
             wake_at,
             state.is_terminal().then_some(now.wall),
-        ))?;
+            snapshot.map(|snapshot| integer(snapshot.seq.0)),
+            snapshot.map(|snapshot| text(&snapshot.task)).transpose()?,
+            snapshot.map(|snapshot| text(&snapshot.history)).transpose()?,
+            snapshot.map(|snapshot| text(&snapshot.artifacts)).transpose()?,
+        ])
+        .map_err(|error| match error.sqlite_error() {
+            // Nothing else of a new row is unique. A look before would cost more than this.
+            Some(failure) if failure.extended_code == ffi::SQLITE_CONSTRAINT_UNIQUE => {
+                Fault::Refused(Error::Exists(batch.task().clone()))
+            }
+            _ => error.into(),
+        })?;
     Ok(Head {
         reference: TaskRef(key),
         id: batch.task().clone(),
@@ -157,8 +167,49 @@ pub(super) fn write_entries(
     Ok(())
 }
 
+/// A snapshot of so many bytes stands in the row of its task. Some of them fit on a page, so that
+/// to write the row anew is still to write one page.
+const SHORT_SNAPSHOT: usize = 2048;
+
+fn is_short(snapshot: &Snapshot) -> bool {
+    let Snapshot { task, history, artifacts, .. } = snapshot;
+    task.len() + history.len() + artifacts.len() <= SHORT_SNAPSHOT
+}
+
 /// Keeps a snapshot in place of an older one.
+///
+/// Invariant: a task has one, in its row or apart.
 pub(super) fn write_snapshot(
+    connection: &Connection,
+    task: TaskRef,
+    snapshot: &Snapshot,
+) -> Result<(), Fault> {
+    if !is_short(snapshot) {
+        connection
+            .prepare_cached(
+                "UPDATE tasks SET snapshot = NULL, head = NULL, history = NULL, artifacts = NULL \
+                 WHERE key = ?1 AND snapshot IS NOT NULL",
+            )?
+            .execute((task.0,))?;
+        return write_snapshot_apart(connection, task, snapshot);
+    }
+    connection.prepare_cached("DELETE FROM snapshots WHERE key = ?1")?.execute((task.0,))?;
+    connection
+        .prepare_cached(
+            "UPDATE tasks SET snapshot = ?2, head = ?3, history = ?4, artifacts = ?5 \
+             WHERE key = ?1",
+        )?
+        .execute((
+            task.0,
+            integer(snapshot.seq.0),
+            text(&snapshot.task)?,
+            text(&snapshot.history)?,
+            text(&snapshot.artifacts)?,
+        ))?;
+    Ok(())
+}
+
+fn write_snapshot_apart(
     connection: &Connection,
     task: TaskRef,
     snapshot: &Snapshot,
@@ -182,4 +233,67 @@ pub(super) fn write_snapshot(
 
 fn text(json: &[u8]) -> Result<&str, Fault> {
     std::str::from_utf8(json).map_err(|error| Fault::spoilt(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use nuncio_tasks::{
+        scope::{Name, Place},
+        store::Want,
+    };
+
+    use super::*;
+    use crate::sqlite::{clock::Moment, migrations, read};
+
+    const TASK: TaskRef = TaskRef(1);
+
+    fn opened() -> Connection {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrations::migrate(&mut connection).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO tenants (name) VALUES ('acme'); \
+                 INSERT INTO places (tenant, caller, agent) VALUES (1, 'ann', 'echo'); \
+                 INSERT INTO tasks (id, context, tenant, place, state, updated, updated_nanos, \
+                    seq, bytes, epoch, lease, lease_run, lease_until) \
+                 VALUES ('one', 'talk', 1, 1, 3, 0, 0, 4, 30, 1, 0, 1, 0)",
+            )
+            .unwrap();
+        connection
+    }
+
+    fn snapshot(bytes: usize) -> Snapshot {
+        let text = Bytes::from("x".repeat(bytes));
+        Snapshot { seq: Seq(4), task: text.clone(), history: text.clone(), artifacts: text }
+    }
+
+    fn kept(connection: &Connection, want: Want) -> Snapshot {
+        let name = |text: &str| Name::parse(text).unwrap();
+        let place = Place { tenant: name("acme"), agent: name("echo"), caller: name("ann") };
+        let now = Moment { run: 1, elapsed: 0, wall: 0 };
+        let found = read::load(connection, TASK, place, want, &now, u64::MAX).unwrap().unwrap();
+        found.whole().expect("all may be read").snapshot.expect("there is one")
+    }
+
+    /// How many there are in the rows of tasks and apart.
+    fn places(connection: &Connection) -> (i64, i64) {
+        let sql = "SELECT (SELECT count(head) FROM tasks), (SELECT count(*) FROM snapshots)";
+        connection.query_row(sql, (), |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+    }
+
+    #[test]
+    fn a_snapshot_is_kept_once_however_long_it_becomes() {
+        let connection = opened();
+        let (short, long) = (SHORT_SNAPSHOT / 3, SHORT_SNAPSHOT / 3 + 1);
+        for (bytes, expected) in [(short, (1, 0)), (long, (0, 1)), (short, (1, 0)), (1, (1, 0))] {
+            write_snapshot(&connection, TASK, &snapshot(bytes)).unwrap();
+            assert_eq!(places(&connection), expected, "{bytes}");
+            assert_eq!(kept(&connection, Want::ALL), snapshot(bytes));
+            let none =
+                Snapshot { history: Bytes::new(), artifacts: Bytes::new(), ..snapshot(bytes) };
+            let head = Want { history: false, artifacts: false, ..Want::ALL };
+            assert_eq!(kept(&connection, head), none);
+        }
+    }
 }

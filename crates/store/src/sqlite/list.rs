@@ -7,12 +7,12 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, HashMap, HashSet},
+    collections::{BinaryHeap, HashSet},
 };
 
 use nuncio_protocol::state::TaskState;
 use nuncio_tasks::{
-    scope::{Name, Place, Scope},
+    scope::Scope,
     store::{Filter, Listed, Page, Position, TaskRef, Want, order_from},
 };
 use rusqlite::{Connection, Row};
@@ -20,18 +20,28 @@ use rusqlite::{Connection, Row};
 use super::{
     clock::Moment,
     fault::Fault,
+    names::Names,
     place::{self, WHOLE_TENANT},
-    read::{self, Reading},
-    row::{self, parse},
+    read::{Reader, Reading},
+    row,
 };
 
-/// Tells whether a page takes no longer than to read what is on it.
-pub(super) fn is_short(scope: &Scope, filter: &Filter, page: &Page) -> bool {
-    let is_few_streams = scope.agent.is_some() == scope.caller.is_some();
-    is_few_streams
-        && filter.context.is_none()
-        && filter.updated_from.is_none()
-        && page.size <= MOST_AT_ONCE
+/// Which page of which list.
+pub(super) struct Question {
+    pub(super) scope: Scope,
+    pub(super) filter: Filter,
+    pub(super) page: Page,
+}
+
+impl Question {
+    /// Tells whether the page takes no longer than to read what is on it.
+    pub(super) fn is_short(&self) -> bool {
+        let is_few_streams = self.scope.agent.is_some() == self.scope.caller.is_some();
+        is_few_streams
+            && self.filter.context.is_none()
+            && self.filter.updated_from.is_none()
+            && self.page.size <= MOST_AT_ONCE
+    }
 }
 
 /// So many tasks are read on the caller's thread.
@@ -40,14 +50,13 @@ const MOST_AT_ONCE: usize = 100;
 /// Reads a page; nothing if the tasks on it have more text than so many bytes.
 pub(super) fn list(
     connection: &Connection,
-    scope: &Scope,
-    filter: &Filter,
-    page: &Page,
+    names: &Names,
+    Question { scope, filter, page }: &Question,
     now: &Moment,
     most_bytes: u64,
 ) -> Result<Option<Listed>, Fault> {
     let mut found = Found { first: Newest::of(page), total: 0 };
-    if let Some(tenant) = place::tenant(connection, scope.tenant.as_str())? {
+    if let Some(tenant) = names.tenant(connection, &scope.tenant)? {
         let places = place::within(connection, tenant, scope)?;
         let search = Search { connection, filter, after: page.after.as_ref(), tenant };
         match &filter.context {
@@ -59,12 +68,12 @@ pub(super) fn list(
     let more = keys.len() > page.size;
     keys.truncate(page.size);
     let want = Want { at: None, history: page.history, artifacts: page.artifacts };
-    let mut places = HashMap::new();
     let mut tasks = Vec::with_capacity(keys.len());
+    let mut reader = Reader::new(connection, want)?;
     let mut left = most_bytes;
     for (task, place) in keys {
-        let place = named(connection, place, scope, &mut places)?;
-        match read::load(connection, task, place, want, now, left)? {
+        let place = names.place(connection, place, &scope.tenant)?;
+        match reader.load(task, place, now, left)? {
             Some(Reading::Whole(loaded)) => {
                 left -= loaded.head.bytes.min(left);
                 tasks.push(loaded);
@@ -74,30 +83,6 @@ pub(super) fn list(
         }
     }
     Ok(Some(Listed { tasks, total: found.total, more }))
-}
-
-/// Finds the names of a place of a tenant, once.
-fn named(
-    connection: &Connection,
-    key: i64,
-    scope: &Scope,
-    known: &mut HashMap<i64, Place>,
-) -> Result<Place, Fault> {
-    if let Some(place) = known.get(&key) {
-        return Ok(place.clone());
-    }
-    let mut statement =
-        connection.prepare_cached("SELECT agent, caller FROM places WHERE key = ?1")?;
-    let mut rows = statement.query((key,))?;
-    let missing = || Fault::spoilt(format!("there is no place {key}"));
-    let row = rows.next()?.ok_or_else(missing)?;
-    let place = Place {
-        tenant: scope.tenant.clone(),
-        agent: parse(row, 0, Name::parse)?,
-        caller: parse(row, 1, Name::parse)?,
-    };
-    known.insert(key, place.clone());
-    Ok(place)
 }
 
 struct Search<'a> {

@@ -12,6 +12,7 @@ const STEPS: &[(&str, &str)] = &[
     ("notes", include_str!("../../migrations/sqlite/0003_notes.sql")),
     ("budgets", include_str!("../../migrations/sqlite/0004_budgets.sql")),
     ("pieces", include_str!("../../migrations/sqlite/0005_pieces.sql")),
+    ("short snapshots", include_str!("../../migrations/sqlite/0006_short_snapshots.sql")),
 ];
 
 /// Takes the steps that are missing, all or none.
@@ -60,10 +61,14 @@ fn version(connection: &Connection) -> Result<usize, OpenError> {
 
 #[cfg(test)]
 mod tests {
-    use nuncio_tasks::log::{Entry, Kind};
+    use nuncio_tasks::{
+        log::{Entry, Kind},
+        scope::{Name, Place},
+        store::{TaskRef, Want},
+    };
 
     use super::*;
-    use crate::sqlite::row;
+    use crate::sqlite::{clock::Moment, read, row};
 
     fn migrated() -> Connection {
         let mut connection = Connection::open_in_memory().expect("memory can be opened");
@@ -133,6 +138,34 @@ mod tests {
             (3, Kind::Output, text("{}"), Some(text(""))),
         ];
         assert_eq!(found, expected);
+    }
+
+    /// Snapshots that stand apart, as all did, are read as before.
+    #[test]
+    fn snapshots_of_an_older_database_are_read_as_before() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        take(&mut connection, &STEPS[..5]).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO tenants (name) VALUES ('acme'); \
+                 INSERT INTO places (tenant, caller, agent) VALUES (1, 'ann', 'echo'); \
+                 INSERT INTO tasks (id, context, tenant, place, state, updated, updated_nanos, \
+                    seq, bytes, epoch, lease, lease_run, lease_until) \
+                 VALUES ('old', 'talk', 1, 1, 3, 0, 0, 4, 30, 1, 0, 1, 0); \
+                 INSERT INTO snapshots (key, seq, task, history, artifacts) \
+                 VALUES (1, 4, '{\"é\":1}', '[1]', '[2]')",
+            )
+            .unwrap();
+        migrate(&mut connection).unwrap();
+        let name = |text: &str| Name::parse(text).unwrap();
+        let place = Place { tenant: name("acme"), agent: name("echo"), caller: name("ann") };
+        let now = Moment { run: 1, elapsed: 0, wall: 0 };
+        let found =
+            read::load(&connection, TaskRef(1), place, Want::ALL, &now, u64::MAX).unwrap().unwrap();
+        let found = found.whole().expect("it is short").snapshot.expect("it is there");
+        let texts = [&found.task[..], &found.history[..], &found.artifacts[..]];
+        assert_eq!(found.seq.0, 4);
+        assert_eq!(texts, ["{\"é\":1}".as_bytes(), b"[1]", b"[2]"]);
     }
 
     fn schema(connection: &Connection) -> Vec<String> {

@@ -6,12 +6,13 @@ use nuncio_tasks::{
     scope::{Place, Scope},
     store::{Head, Limit, Loaded, Mark, Tail, TaskRef, Want},
 };
-use rusqlite::{Connection, Row};
+use rusqlite::{CachedStatement, Connection, Row};
 
 use super::{
     clock::Moment,
     fault::Fault,
-    row::{self, Stored, TASK_COLUMNS, integer, natural, task_columns},
+    names::Names,
+    row::{self, TASK_COLUMNS, integer, natural, task_columns},
 };
 
 /// A task as far as it could be read.
@@ -32,45 +33,43 @@ impl Reading {
     }
 }
 
-/// The columns of a snapshot, without the texts that are not wanted (?1, ?2) and without any of
-/// a task that has more text than allowed (?3). What is left out is not touched.
-macro_rules! snapshot_columns {
-    () => {
-        "s.seq, CASE WHEN t.bytes <= ?3 THEN s.task END, \
-         CASE WHEN ?1 AND t.bytes <= ?3 THEN s.history END, \
-         CASE WHEN ?2 AND t.bytes <= ?3 THEN s.artifacts END"
+/// A task with its snapshot, if that is short, without the texts that are not wanted (?1, ?2).
+macro_rules! select_whole {
+    ($rest:literal) => {
+        concat!(
+            "SELECT ",
+            task_columns!("NULL, NULL, NULL"),
+            ", t.snapshot, t.head, CASE WHEN ?1 THEN t.history END, \
+             CASE WHEN ?2 THEN t.artifacts END FROM tasks t WHERE ",
+            $rest
+        )
     };
 }
+
+/// A snapshot that stands apart. Texts that are not wanted are not touched.
+const APART: &str = "SELECT seq, task, CASE WHEN ?2 THEN history END, \
+    CASE WHEN ?3 THEN artifacts END FROM snapshots WHERE key = ?1";
 
 /// Finds a task within a scope, and reads it if it has no more text than so many bytes.
 pub(super) fn find(
     connection: &Connection,
+    names: &Names,
     scope: &Scope,
     id: &TaskId,
     want: Want,
     now: &Moment,
     most_bytes: u64,
 ) -> Result<Option<Reading>, Fault> {
-    let mut statement = connection.prepare_cached(concat!(
-        "SELECT ",
-        task_columns!("n.name, p.agent, p.caller"),
-        ", ",
-        snapshot_columns!(),
-        " FROM tasks t JOIN places p ON p.key = t.place JOIN tenants n ON n.key = t.tenant \
-         LEFT JOIN snapshots s ON s.key = t.key WHERE t.id = ?4 AND n.name = ?5"
-    ))?;
-    let mut rows = statement.query((
-        want.history,
-        want.artifacts,
-        integer(most_bytes),
-        id.as_str(),
-        scope.tenant.as_str(),
-    ))?;
+    let Some(tenant) = names.tenant(connection, &scope.tenant)? else { return Ok(None) };
+    let sql = select_whole!("t.id = ?3 AND t.tenant = ?4");
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query((want.history, want.artifacts, id.as_str(), tenant))?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    let head = Stored::read(row, now)?.head;
-    if !scope.sees(&head.place) {
+    let place = names.place(connection, row::place(row)?, &scope.tenant)?;
+    if !scope.sees(&place) {
         return Ok(None);
     }
+    let head = row::head(row, now, place)?;
     with_texts(connection, row, head, want, most_bytes).map(Some)
 }
 
@@ -83,17 +82,36 @@ pub(super) fn load(
     now: &Moment,
     most_bytes: u64,
 ) -> Result<Option<Reading>, Fault> {
-    let mut statement = connection.prepare_cached(concat!(
-        "SELECT ",
-        task_columns!("NULL, NULL, NULL"),
-        ", ",
-        snapshot_columns!(),
-        " FROM tasks t LEFT JOIN snapshots s ON s.key = t.key WHERE t.key = ?4"
-    ))?;
-    let mut rows = statement.query((want.history, want.artifacts, integer(most_bytes), task.0))?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let head = Stored::read_at(row, now, place)?.head;
-    with_texts(connection, row, head, want, most_bytes).map(Some)
+    Reader::new(connection, want)?.load(task, place, now, most_bytes)
+}
+
+/// Reads one task after the other, by what was prepared once.
+pub(super) struct Reader<'c> {
+    connection: &'c Connection,
+    statement: CachedStatement<'c>,
+    want: Want,
+}
+
+impl<'c> Reader<'c> {
+    pub(super) fn new(connection: &'c Connection, want: Want) -> Result<Self, Fault> {
+        let statement = connection.prepare_cached(select_whole!("t.key = ?3"))?;
+        Ok(Self { connection, statement, want })
+    }
+
+    /// Reads a task as [`load`] does.
+    pub(super) fn load(
+        &mut self,
+        task: TaskRef,
+        place: Place,
+        now: &Moment,
+        most_bytes: u64,
+    ) -> Result<Option<Reading>, Fault> {
+        let want = self.want;
+        let mut rows = self.statement.query((want.history, want.artifacts, task.0))?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let head = row::head(row, now, place)?;
+        with_texts(self.connection, row, head, want, most_bytes).map(Some)
+    }
 }
 
 /// Reads the texts of a task whose row was found, if it has no more than so many bytes.
@@ -107,9 +125,19 @@ fn with_texts(
     if head.bytes > most_bytes {
         return Ok(Reading::TooLong);
     }
-    // The row stays open while the entries are read, so all is of one state.
-    let snapshot = row::snapshot(row, TASK_COLUMNS)?;
+    // The row stays open while the rest is read, so all is of one state.
+    let snapshot = match row::snapshot(row, TASK_COLUMNS)? {
+        Some(snapshot) => Some(snapshot),
+        None => apart(connection, head.reference, want)?,
+    };
     with_entries(connection, head, snapshot, want).map(Reading::Whole)
+}
+
+/// Reads a snapshot that stands apart.
+fn apart(connection: &Connection, task: TaskRef, want: Want) -> Result<Option<Snapshot>, Fault> {
+    let mut statement = connection.prepare_cached(APART)?;
+    let mut rows = statement.query((task.0, want.history, want.artifacts))?;
+    rows.next()?.map_or(Ok(None), |row| row::snapshot(row, 0))
 }
 
 /// Adds the entries that are wanted behind a snapshot, or without one if it is too new.

@@ -14,7 +14,7 @@ use nuncio_tasks::{
 };
 use rusqlite::{Connection, Row, types::ValueRef};
 
-use super::{clock::Moment, fault::Fault};
+use super::{clock::Moment, fault::Fault, names::Names};
 use crate::piece;
 
 /// Selects tasks for [`Stored::read`].
@@ -81,18 +81,27 @@ impl Stored {
         rows.next()?.map(|row| Self::read(row, now)).transpose()
     }
 
-    /// Finds a task within a scope; outside it there is nothing.
+    /// Finds the head of a task within a scope; outside it there is nothing.
     pub(super) fn find(
         connection: &Connection,
+        names: &Names,
         scope: &Scope,
         id: &TaskId,
         now: &Moment,
-    ) -> Result<Option<Self>, Fault> {
-        let sql = select_tasks!("WHERE t.id = ?1 AND n.name = ?2");
-        let mut statement = connection.prepare_cached(sql)?;
-        let mut rows = statement.query((id.as_str(), scope.tenant.as_str()))?;
-        let stored = rows.next()?.map(|row| Self::read(row, now)).transpose()?;
-        Ok(stored.filter(|stored| scope.sees(&stored.head.place)))
+    ) -> Result<Option<Head>, Fault> {
+        let Some(tenant) = names.tenant(connection, &scope.tenant)? else { return Ok(None) };
+        let mut statement = connection.prepare_cached(concat!(
+            "SELECT ",
+            task_columns!("NULL, NULL, NULL"),
+            " FROM tasks t WHERE t.id = ?1 AND t.tenant = ?2"
+        ))?;
+        let mut rows = statement.query((id.as_str(), tenant))?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let place = names.place(connection, place(row)?, &scope.tenant)?;
+        if !scope.sees(&place) {
+            return Ok(None);
+        }
+        head(row, now, place).map(Some)
     }
 
     pub(super) fn read(row: &Row<'_>, now: &Moment) -> Result<Self, Fault> {
@@ -104,37 +113,49 @@ impl Stored {
         Self::read_at(row, now, place)
     }
 
-    /// Reads a task whose place is known.
-    pub(super) fn read_at(row: &Row<'_>, now: &Moment, place: Place) -> Result<Self, Fault> {
-        let holding = match row.get(12)? {
-            0 => Holding::Free,
-            1 => Holding::Held,
-            2 => Holding::Released,
-            3 => Holding::Wanted,
-            number => return Err(Fault::spoilt(format!("{number} is no state of a lease"))),
-        };
-        let head = Head {
-            reference: TaskRef(row.get(0)?),
-            id: parse(row, 1, TaskId::parse)?,
-            context: parse(row, 2, ContextId::parse)?,
-            place,
-            state: state(row.get(6)?)?,
-            updated: moment(row.get(7)?, row.get(8)?)?,
-            seq: Seq(natural(row, 9)?),
-            bytes: natural(row, 10)?,
-            epoch: Epoch(natural(row, 11)?),
-            owned: holding == Holding::Held && now.is_within(row.get(13)?, row.get(14)?),
-        };
+    fn read_at(row: &Row<'_>, now: &Moment, place: Place) -> Result<Self, Fault> {
         Ok(Self {
-            head,
+            head: head(row, now, place)?,
             tenant: row.get(15)?,
             place: row.get(16)?,
-            holding,
+            holding: holding(row)?,
             abandoned: row.get(17)?,
             webhooks: row.get(18)?,
             wake_at: row.get(19)?,
         })
     }
+}
+
+/// Reads the head of a task from a row of [`task_columns`], with the names of its place.
+pub(super) fn head(row: &Row<'_>, now: &Moment, place: Place) -> Result<Head, Fault> {
+    let is_held = holding(row)? == Holding::Held;
+    Ok(Head {
+        reference: TaskRef(row.get(0)?),
+        id: parse(row, 1, TaskId::parse)?,
+        context: parse(row, 2, ContextId::parse)?,
+        place,
+        state: state(row.get(6)?)?,
+        updated: moment(row.get(7)?, row.get(8)?)?,
+        seq: Seq(natural(row, 9)?),
+        bytes: natural(row, 10)?,
+        epoch: Epoch(natural(row, 11)?),
+        owned: is_held && now.is_within(row.get(13)?, row.get(14)?),
+    })
+}
+
+fn holding(row: &Row<'_>) -> Result<Holding, Fault> {
+    match row.get(12)? {
+        0 => Ok(Holding::Free),
+        1 => Ok(Holding::Held),
+        2 => Ok(Holding::Released),
+        3 => Ok(Holding::Wanted),
+        number => Err(Fault::spoilt(format!("{number} is no state of a lease"))),
+    }
+}
+
+/// The number of the place, in a row of [`task_columns`].
+pub(super) fn place(row: &Row<'_>) -> Result<i64, Fault> {
+    Ok(row.get(16)?)
 }
 
 /// Reads a snapshot from `seq, task, history, artifacts`, of which `from` is the first column.

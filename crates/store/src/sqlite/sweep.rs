@@ -206,8 +206,8 @@ fn has_snapshot(writing: Writing<'_>, task: TaskRef) -> Result<bool, Fault> {
     let Writing { connection, now, .. } = writing;
     let is_there = connection
         .prepare_cached(
-            "SELECT 1 FROM tasks t JOIN snapshots s ON s.key = t.key AND s.seq = t.seq \
-             WHERE t.key = ?1",
+            "SELECT 1 FROM tasks t LEFT JOIN snapshots s ON s.key = t.key \
+             WHERE t.key = ?1 AND t.seq IN (t.snapshot, s.seq)",
         )?
         .exists((task.0,))?;
     if is_there {

@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use futures_util::{FutureExt as _, stream};
+use futures_util::{FutureExt as _, future::BoxFuture, stream};
 use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::{ContextId, TaskId},
@@ -53,6 +53,22 @@ enum Progress {
     Live(Arc<Live>),
     /// It has ended before anybody else could know of it.
     Ended(Snapshot),
+}
+
+/// A message that was taken.
+enum Accepting<'a> {
+    /// Its task begins.
+    Opened(TaskId, Told, Option<oneshot::Receiver<Word>>),
+    /// There is more to find out about it first.
+    LookedAt(BoxFuture<'a, Result<Received, Error>>),
+}
+
+/// What became of a message that was taken.
+enum Received {
+    /// It is in a log.
+    Accepted(Accepted),
+    /// The agent has answered without a task.
+    Message(Message),
 }
 
 /// What came of a message.
@@ -113,24 +129,6 @@ impl Occasion {
 }
 
 impl Tasks {
-    /// Returns what the agent answers without a task, if it does. Such an answer belongs to a
-    /// conversation, too.
-    async fn reply(&self, call: &Call, message: &Message) -> Result<Option<Message>, Error> {
-        let agent = self.0.agent(&call.place)?;
-        if message.task_id.is_some() || !agent.conduct().replies {
-            return Ok(None);
-        }
-        let reply = AssertUnwindSafe(agent.reply_boxed(message, &call.place)).catch_unwind().await;
-        let Ok(reply) = reply else { return Err(bridge::agent_panicked()) };
-        let Some(mut reply) = reply.map_err(|failure| bridge::agent_failed(&failure))? else {
-            return Ok(None);
-        };
-        let context = message.context_id.clone();
-        reply.context_id = Some(context.unwrap_or_else(ContextId::generate));
-        reply.task_id = None;
-        Ok(Some(reply))
-    }
-
     /// Tells whether a message was sent before under the same key, so that to send it once more
     /// does nothing. Of two that are sent at the same time neither was sent before.
     pub async fn is_repeat(
@@ -147,126 +145,198 @@ impl Tasks {
 
     /// Takes a message, and waits until its task ends or needs something: at most for the
     /// longest wait, after which the answer is the task as it stands.
-    pub async fn send(&self, call: &Call, request: SendMessageRequest) -> Result<Sent, Error> {
-        if let Some(reply) = self.reply(call, &request.message).await? {
-            return Ok(Sent::Message(reply));
-        }
+    ///
+    /// The message is taken at once, so that whoever waits need not carry it around.
+    pub fn send<'a>(
+        &'a self,
+        call: &Call,
+        request: SendMessageRequest,
+    ) -> impl Future<Output = Result<Sent, Error>> + Send + use<'a> {
+        let engine = &self.0;
         let wishes = request.configuration.as_ref();
         let at_once = wishes.is_some_and(|wishes| wishes.return_immediately);
         let history = wishes.and_then(|wishes| messages(wishes.history_length));
         let until = if at_once { Wait::Nothing } else { Wait::End };
-        let mut accepted = self.0.accept(call, request, until).await?;
-        if !at_once {
-            let longest = self.0.settings.longest_wait;
-            let longest = call.wait.map_or(longest, |wait| wait.min(longest));
-            let mut word = FirstWord { coming: accepted.word.take(), said: None };
-            let settled = match &accepted.progress {
-                Progress::Ended(end) => Some(end.clone()),
-                Progress::Live(live) => tokio::select! {
-                    biased;
-                    settled = self.0.wait(live, accepted.seq, longest) => settled,
-                    () = word.postponed() => None,
-                },
+        let place = call.place.clone();
+        let longest = engine.settings.longest_wait;
+        let longest = call.wait.map_or(longest, |wait| wait.min(longest));
+        let accepting = engine.accept(call, request, until);
+        async move {
+            let mut accepted = match engine.accepted(accepting?).await? {
+                Received::Message(reply) => return Ok(Sent::Message(reply)),
+                Received::Accepted(accepted) => accepted,
             };
-            match word.said() {
-                Some(Word::Reply(message)) => return Ok(Sent::Message(message)),
-                Some(Word::Refused(error)) => return Err(*error),
-                Some(Word::Works | Word::Later) | None => {}
+            if !at_once {
+                let mut word = FirstWord { coming: accepted.word.take(), said: None };
+                let settled = match accepted.progress {
+                    Progress::Ended(end) => Some(end),
+                    Progress::Live(live) => tokio::select! {
+                        biased;
+                        settled = engine.wait(&live, accepted.seq, longest) => settled,
+                        () = word.postponed() => None,
+                    },
+                };
+                match word.said() {
+                    Some(Word::Reply(message)) => return Ok(Sent::Message(message)),
+                    Some(Word::Refused(error)) => return Err(*error),
+                    Some(Word::Works | Word::Later) | None => {}
+                }
+                if let Some(snapshot) = settled {
+                    return Ok(Sent::Task(snapshot.task(history)?));
+                }
             }
-            if let Some(snapshot) = settled {
-                return Ok(Sent::Task(snapshot.task(history)?));
-            }
+            let want = if at_once { Want::at(accepted.seq) } else { Want::ALL };
+            Ok(Sent::Task(engine.load(&place, &accepted.id, want, history).await?))
         }
-        let want = if at_once { Want::at(accepted.seq) } else { Want::ALL };
-        Ok(Sent::Task(self.0.load(&call.place, &accepted.id, want, history).await?))
     }
 
-    /// Takes a message, and follows its task until it ends or asks for input.
-    pub async fn stream(&self, call: &Call, request: SendMessageRequest) -> Result<Events, Error> {
-        if let Some(reply) = self.reply(call, &request.message).await? {
-            return Ok(only(reply));
-        }
+    /// Takes a message, and follows its task until it ends or asks for input. The message is
+    /// taken at once.
+    pub fn stream<'a>(
+        &'a self,
+        call: &Call,
+        request: SendMessageRequest,
+    ) -> impl Future<Output = Result<Events, Error>> + Send + use<'a> {
+        let engine = &self.0;
         let wishes = request.configuration.as_ref();
         let history = wishes.and_then(|wishes| messages(wishes.history_length));
-        let mut accepted = self.0.accept(call, request, Wait::Events).await?;
-        if let Some(word) = accepted.word.take() {
-            let word = tokio::select! {
-                word = timeout(self.0.settings.first_word, word) => word.ok().and_then(Result::ok),
-                () = self.0.finish.cancelled() => None,
+        let place = call.place.clone();
+        let accepting = engine.accept(call, request, Wait::Events);
+        async move {
+            let mut accepted = match engine.accepted(accepting?).await? {
+                Received::Message(reply) => return Ok(only(reply)),
+                Received::Accepted(accepted) => accepted,
             };
-            match word {
-                Some(Word::Reply(message)) => return Ok(only(message)),
-                Some(Word::Refused(error)) => return Err(*error),
-                Some(Word::Works | Word::Later) | None => {}
+            if let Some(word) = accepted.word.take() {
+                let word = tokio::select! {
+                    word = timeout(engine.settings.first_word, word) => {
+                        word.ok().and_then(Result::ok)
+                    }
+                    () = engine.finish.cancelled() => None,
+                };
+                match word {
+                    Some(Word::Reply(message)) => return Ok(only(message)),
+                    Some(Word::Refused(error)) => return Err(*error),
+                    Some(Word::Works | Word::Later) | None => {}
+                }
             }
+            let live = match accepted.progress {
+                Progress::Live(live) => live,
+                Progress::Ended(_) => {
+                    let head = engine.head(&place, &accepted.id).await?;
+                    engine.at_hand(&head).await?
+                }
+            };
+            let follow = Follow { until_input: true, history };
+            engine.follow(&place, &accepted.id, live, accepted.seq, follow).await
         }
-        let live = match accepted.progress {
-            Progress::Live(live) => live,
-            Progress::Ended(_) => {
-                let head = self.0.head(&call.place, &accepted.id).await?;
-                self.0.at_hand(&head).await?
-            }
-        };
-        let follow = Follow { until_input: true, history };
-        self.0.follow(call, &accepted.id, live, accepted.seq, follow).await
     }
 }
 
 impl Engine {
-    async fn accept(
-        self: &Arc<Self>,
+    /// Takes a message. Most begin a task, which waits for nothing.
+    fn accept<'a>(
+        self: &'a Arc<Self>,
         call: &Call,
         mut request: SendMessageRequest,
         wait: Wait,
-    ) -> Result<Accepted, Error> {
+    ) -> Result<Accepting<'a>, Error> {
         if self.stop.is_cancelled() {
             return Err(stopping());
         }
         let conduct = self.agent(&call.place)?.conduct();
+        let has_webhook = request
+            .configuration
+            .as_ref()
+            .is_some_and(|wishes| wishes.task_push_notification_config.is_some());
+        let begins = request.message.task_id.is_none() && call.new_task.is_none();
+        if !begins || has_webhook || conduct.replies {
+            let looked_at = self.look_at(call.clone(), request, wait, conduct);
+            return Ok(Accepting::LookedAt(looked_at.boxed()));
+        }
         let key = key(call, &request, conduct)?;
-        let modes = request.configuration.as_mut();
-        let modes = modes.map(|wishes| std::mem::take(&mut wishes.accepted_output_modes));
-        let (tell, word) = conduct.speaks_first.then(oneshot::channel).unzip();
-        let asked = Asked {
-            wait,
-            context_is_given: request.message.context_id.is_some(),
-            metadata: request.metadata.take(),
-            output_modes: modes.unwrap_or_default(),
-            ..call.asked.clone()
-        };
-        let occasion = Occasion { cause: Cause::Message, asked, first_word: tell };
+        let (occasion, word) = occasion(call, &mut request, wait, conduct);
+        let id = TaskId::generate();
+        let told = self.open(call, &id, (request.message, key, Vec::new()), occasion)?;
+        Ok(Accepting::Opened(id, told, word))
+    }
+
+    /// Waits until a message is in a log, or answered.
+    async fn accepted(&self, accepting: Accepting<'_>) -> Result<Received, Error> {
+        match accepting {
+            Accepting::Opened(id, told, word) => {
+                Ok(Received::Accepted(self.opened(id, false, told, word).await?))
+            }
+            Accepting::LookedAt(looked_at) => looked_at.await,
+        }
+    }
+
+    /// Takes a message about which there is more to find out before it goes into a log.
+    async fn look_at(
+        self: &Arc<Self>,
+        call: Call,
+        mut request: SendMessageRequest,
+        wait: Wait,
+        conduct: Conduct,
+    ) -> Result<Received, Error> {
+        let call = &call;
+        if let Some(reply) = self.reply(call, &request.message).await? {
+            return Ok(Received::Message(reply));
+        }
+        let key = key(call, &request, conduct)?;
+        let (occasion, word) = occasion(call, &mut request, wait, conduct);
         let given = request.message.task_id.clone();
         let id = given.clone().or_else(|| call.new_task.clone()).unwrap_or_else(TaskId::generate);
         let config = request.configuration.as_mut();
         let webhook = match config.and_then(|wishes| wishes.task_push_notification_config.take()) {
-            Some(config) => vec![Box::pin(self.webhook(call, &id, &config)).await?],
+            Some(config) => vec![self.webhook(call, &id, &config).await?],
             None => Vec::new(),
         };
-        match given {
-            // Boxed: it is large, and most messages begin a task.
+        let message = request.message;
+        let accepted = match given {
             Some(task) => {
-                let more = More { message: request.message, key, webhooks: webhook, conduct };
-                Box::pin(self.go_on(call, &task, more, occasion, word)).await
+                let more = More { message, key, webhooks: webhook, conduct };
+                self.go_on(call, &task, more, occasion, word).await?
             }
             None if call.new_task.is_some() => {
-                let (message, task) = (request.message.clone(), id.clone());
+                let more = More {
+                    message: message.clone(),
+                    key: key.clone(),
+                    webhooks: webhook.clone(),
+                    conduct,
+                };
                 let (asked, cause) = (occasion.asked.clone(), occasion.cause);
                 let again = Occasion { cause, asked, first_word: None };
-                let new = (request.message, key.clone(), webhook.clone());
-                let told = self.open(call, &id, new, occasion)?;
-                match self.opened(call, id, told, word).await {
-                    Err(Unopened::Exists) => {
-                        let more = More { message, key, webhooks: webhook, conduct };
-                        Box::pin(self.go_on(call, &task, more, again, None)).await
-                    }
-                    opened => Ok(opened?),
+                let told = self.open(call, &id, (message, key, webhook), occasion)?;
+                match self.opened(id.clone(), true, told, word).await {
+                    Err(Unopened::Exists) => self.go_on(call, &id, more, again, None).await?,
+                    opened => opened?,
                 }
             }
             None => {
-                let told = self.open(call, &id, (request.message, key, webhook), occasion)?;
-                Ok(self.opened(call, id, told, word).await?)
+                let told = self.open(call, &id, (message, key, webhook), occasion)?;
+                self.opened(id, false, told, word).await?
             }
+        };
+        Ok(Received::Accepted(accepted))
+    }
+
+    /// Returns what the agent answers without a task, if it does. Such an answer belongs to a
+    /// conversation, too.
+    async fn reply(&self, call: &Call, message: &Message) -> Result<Option<Message>, Error> {
+        let agent = self.agent(&call.place)?;
+        if message.task_id.is_some() || !agent.conduct().replies {
+            return Ok(None);
         }
+        let reply = AssertUnwindSafe(agent.reply_boxed(message, &call.place)).catch_unwind().await;
+        let Ok(reply) = reply else { return Err(bridge::agent_panicked()) };
+        let Some(mut reply) = reply.map_err(|failure| bridge::agent_failed(&failure))? else {
+            return Ok(None);
+        };
+        let context = message.context_id.clone();
+        reply.context_id = Some(context.unwrap_or_else(ContextId::generate));
+        reply.task_id = None;
+        Ok(Some(reply))
     }
 
     /// Begins a task, and tells when it is on disk. It waits for nothing, so that nobody has to
@@ -306,8 +376,8 @@ impl Engine {
     /// Waits until a task that was begun is on disk.
     async fn opened(
         &self,
-        call: &Call,
         id: TaskId,
+        id_is_given: bool,
         told: Told,
         word: Option<oneshot::Receiver<Word>>,
     ) -> Result<Accepted, Unopened> {
@@ -319,12 +389,13 @@ impl Engine {
                 Ok(Accepted { id, progress: Progress::Ended(end), seq: Seq(1), word })
             }
             Ok(Ok(Opened::Repeated(Some(head)))) => {
-                let live = self.at_hand(&head).await.map_err(Error::from)?;
+                // Boxed: it is rare, and whoever waits would have room for it.
+                let live = Box::pin(self.at_hand(&head)).await.map_err(Error::from)?;
                 let progress = Progress::Live(live);
                 Ok(Accepted { id: head.id, progress, seq: Seq(1), word: None })
             }
             Ok(Ok(Opened::Repeated(None))) => Err(bridge::key_of_a_removed_task().into()),
-            Ok(Err(store::Error::Exists(_))) if call.new_task.is_some() => Err(Unopened::Exists),
+            Ok(Err(store::Error::Exists(_))) if id_is_given => Err(Unopened::Exists),
             Ok(Err(error)) => Err(Error::from(error).into()),
             Err(_) => Err(stopping().into()),
         }
@@ -441,6 +512,27 @@ impl Engine {
         };
         live.settled(reached?.seq)
     }
+}
+
+/// Returns how a turn begins that a message asks for, and where its first word will be heard.
+/// Takes from the request what only the agent is to know.
+fn occasion(
+    call: &Call,
+    request: &mut SendMessageRequest,
+    wait: Wait,
+    conduct: Conduct,
+) -> (Occasion, Option<oneshot::Receiver<Word>>) {
+    let modes = request.configuration.as_mut();
+    let modes = modes.map(|wishes| std::mem::take(&mut wishes.accepted_output_modes));
+    let (tell, word) = conduct.speaks_first.then(oneshot::channel).unzip();
+    let asked = Asked {
+        wait,
+        context_is_given: request.message.context_id.is_some(),
+        metadata: request.metadata.take(),
+        output_modes: modes.unwrap_or_default(),
+        ..call.asked.clone()
+    };
+    (Occasion { cause: Cause::Message, asked, first_word: tell }, word)
 }
 
 /// Tells that a task is on disk, or why not.

@@ -100,7 +100,7 @@ impl Engine {
         for tenure in held {
             match map.get_mut(&tenure.task) {
                 Some(held) if held.tenure == tenure && lost.contains(&tenure.task) => {
-                    held.lost.cancel();
+                    held.lose();
                 }
                 Some(held) if held.tenure == tenure => held.until = until,
                 _ => {}
@@ -113,7 +113,7 @@ impl Engine {
     fn check_leases(&self) {
         let now = Instant::now();
         for held in self.lock_held().values().filter(|held| held.until <= now) {
-            held.lost.cancel();
+            held.lose();
         }
     }
 
@@ -137,7 +137,7 @@ impl Engine {
             let full = claimed.len() == MOST_AT_ONCE;
             // Kept from here on: to settle so many can take longer than a lease lasts.
             for Claimed { head, .. } in &claimed {
-                self.hold(tenure(head), CancellationToken::new());
+                self.hold(tenure(head), None);
             }
             for claimed in claimed {
                 let (id, tenure) = (claimed.head.id.clone(), tenure(&claimed.head));
@@ -276,7 +276,7 @@ impl Engine {
         let held: Vec<Tenure> = {
             let map = self.lock_held();
             for held in map.values() {
-                held.lost.cancel();
+                held.lose();
             }
             map.values().map(|held| held.tenure).collect()
         };

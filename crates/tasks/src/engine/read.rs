@@ -39,9 +39,14 @@ pub(super) struct Follow {
 
 impl Tasks {
     /// Returns a task.
-    pub async fn get(&self, call: &Call, request: GetTaskRequest) -> Result<Shared<Task>, Error> {
-        let want = Want { history: request.history_length != Some(0), ..Want::ALL };
-        self.0.load(&call.place, &request.id, want, messages(request.history_length)).await
+    pub fn get<'a>(
+        &'a self,
+        call: &Call,
+        request: GetTaskRequest,
+    ) -> impl Future<Output = Result<Shared<Task>, Error>> + Send + use<'a> {
+        let GetTaskRequest { id, history_length, .. } = request;
+        let want = Want { history: history_length != Some(0), ..Want::ALL };
+        self.0.load(&call.place, &id, want, messages(history_length))
     }
 
     /// Tells whether the caller has this task.
@@ -91,7 +96,7 @@ impl Tasks {
         };
         let live = self.0.at_hand(&head).await?;
         let follow = Follow { until_input: false, history: None };
-        self.0.follow(call, &request.id, live, from, follow).await
+        self.0.follow(&call.place, &request.id, live, from, follow).await
     }
 }
 
@@ -155,22 +160,25 @@ impl Engine {
     }
 
     /// Reads a task of the caller's.
-    pub(super) async fn load(
-        &self,
+    pub(super) fn load<'a>(
+        &'a self,
         place: &Place,
         id: &TaskId,
         want: Want,
         history: Option<usize>,
-    ) -> Result<Shared<Task>, Error> {
-        let loaded = self.store.load(&Scope::from(place), id, want).await?;
-        let loaded = loaded.ok_or_else(|| Error::task_not_found(id))?;
-        Ok(loaded.task(history)?)
+    ) -> impl Future<Output = Result<Shared<Task>, Error>> + Send + use<'a> {
+        let loading = self.store.load(&Scope::from(place), id, want);
+        let id = id.clone();
+        async move {
+            let loaded = loading.await?.ok_or_else(|| Error::task_not_found(&id))?;
+            Ok(loaded.task(history)?)
+        }
     }
 
     /// Makes a stream of a task as of `from` and all that comes behind.
     pub(super) async fn follow(
         self: &Arc<Self>,
-        call: &Call,
+        place: &Place,
         id: &TaskId,
         live: Arc<Live>,
         from: Seq,
@@ -181,7 +189,7 @@ impl Engine {
             // The first entry is the task as of itself.
             (None, Cursor::new(live, Seq::START))
         } else {
-            let scope = Scope::from(&call.place);
+            let scope = Scope::from(place);
             let missing = || Error::task_not_found(id);
             let loaded = self.store.load(&scope, id, Want::at(from)).await?.ok_or_else(missing)?;
             let (seq, mut task) = if loaded.is_gap() {
@@ -198,14 +206,15 @@ impl Engine {
             let response = Shared::new(StreamResponse::Task(task));
             (Some(Event { seq: Some(seq.0), response }), Cursor::new(live, seq))
         };
-        let reader = Reader {
+        // Boxed: a stream has room for it twice, and most of its life it waits.
+        let reader = Box::new(Reader {
             engine: Arc::clone(self),
-            place: call.place.clone(),
+            place: place.clone(),
             id: id.clone(),
             first,
             cursor: Some(cursor),
             follow,
-        };
+        });
         Ok(Box::pin(stream::unfold(reader, Reader::step)))
     }
 }
@@ -222,7 +231,7 @@ struct Reader {
 }
 
 impl Reader {
-    async fn step(mut self) -> Option<(Result<Event, Error>, Self)> {
+    async fn step(mut self: Box<Self>) -> Option<(Result<Event, Error>, Box<Self>)> {
         if let Some(first) = self.first.take() {
             return Some((Ok(first), self));
         }
@@ -230,7 +239,8 @@ impl Reader {
         let item = match next {
             Ok(Next::Entry(entry)) => self.event(entry),
             Ok(Next::End) => return None,
-            Ok(Next::Gap) => self.after_gap().await,
+            // Boxed: it is rare, and every reader would have room for it.
+            Ok(Next::Gap) => Box::pin(self.after_gap()).await,
             Err(error) => Err(error.into()),
         };
         if item.is_err() {

@@ -21,15 +21,14 @@ use tokio::{
     sync::oneshot,
     time::{Instant, sleep_until},
 };
-use tokio_util::sync::CancellationToken;
 
 use super::{
     Engine, Held,
     accept::{Occasion, entries_of, renumber},
 };
 use crate::{
-    agent::{AnyAgent, Asked, Cancel, Cause, Failure, Inbox, Turn, Wait},
-    live::{Live, Signals},
+    agent::{AnyAgent, Asked, Cause, Failure, Turn, Wait},
+    live::Live,
     log::{Batch, Entry, Folded, Kind, Seq, Snapshot},
     output::{Outbox, Output, Words},
     scope::{Place, Scope},
@@ -83,10 +82,6 @@ pub(super) struct Run {
     opening: Option<Box<Opening>>,
     /// From then on.
     owned: Option<Owned>,
-    signals: Arc<Signals>,
-    inbox: Arc<Inbox>,
-    lost: CancellationToken,
-    cancel: Arc<Cancel>,
     /// Set while the fold may not be what is on disk.
     stale: bool,
 }
@@ -181,9 +176,8 @@ impl Run {
     ) -> Box<Self> {
         let Occasion { cause, asked, first_word } = occasion;
         outbox.tell_first_word(first_word);
-        let cancel = Arc::clone(&outbox.cancel);
         if cause == Cause::Cancel {
-            cancel.request();
+            outbox.cancel.request();
         }
         // Boxed: it is handed on a few times, and large.
         Box::new(Self {
@@ -199,10 +193,6 @@ impl Run {
             saved: 0,
             opening: None,
             owned: None,
-            signals: Arc::default(),
-            inbox: Arc::default(),
-            lost: CancellationToken::new(),
-            cancel,
             stale: false,
         })
     }
@@ -250,8 +240,7 @@ impl Run {
             place: self.place.clone(),
             asked: std::mem::take(&mut self.asked),
             note: self.outbox.note(),
-            inbox: Arc::clone(&self.inbox),
-            cancel: Arc::clone(&self.cancel),
+            outbox: Arc::clone(&self.outbox),
         };
         let output = Output(Arc::clone(&self.outbox));
         let work = AssertUnwindSafe(agent.run_boxed(turn, output)).catch_unwind();
@@ -268,14 +257,13 @@ impl Run {
         tell: &mut Tell,
     ) -> Step {
         let outbox = Arc::clone(&self.outbox);
-        let (lost, cancel) = (self.lost.clone(), Arc::clone(&self.cancel));
-        let signals = Arc::clone(&self.signals);
+        let Outbox { lost, cancel, signals, .. } = &*outbox;
         let mut deadline: Option<Instant> = None;
         loop {
             // The agent goes first: what it says without waiting is written as one.
             let outcome = tokio::select! {
                 biased;
-                () = lost.cancelled() => return Step::Stop,
+                () = lost.raised() => return Step::Stop,
                 outcome = &mut work => Some(outcome),
                 signal = signals.next() => {
                     self.hear(&signal);
@@ -317,15 +305,15 @@ impl Run {
     /// Writes the last words of a turn, and ends the lease with them, unless something was said
     /// to the agent that it has not read.
     async fn end_turn(&mut self, tell: &mut Tell) -> Option<Message> {
-        let lost = self.lost.clone();
+        let outbox = Arc::clone(&self.outbox);
         loop {
-            while let Some(signal) = self.signals.take() {
+            while let Some(signal) = outbox.signals.take() {
                 self.hear(&signal);
             }
             if !self.outbox.state().is_terminal() {
-                if self.cancel.is_requested() {
-                    self.outbox.end(TaskState::Canceled, None);
-                } else if let Some(message) = self.inbox.take() {
+                if outbox.cancel.is_requested() {
+                    outbox.end(TaskState::Canceled, None);
+                } else if let Some(message) = outbox.inbox.take() {
                     return Some(message);
                 }
             }
@@ -334,34 +322,36 @@ impl Run {
                 Step::GoOn if self.outbox.is_empty() => break,
                 Step::GoOn => {}
                 Step::Answered => {
-                    let signals = Arc::clone(&self.signals);
                     tokio::select! {
-                        () = lost.cancelled() => return None,
+                        () = outbox.lost.raised() => return None,
                         // It is in the log, so it comes.
-                        signal = signals.next() => self.hear(&signal),
+                        signal = outbox.signals.next() => self.hear(&signal),
                     }
                 }
                 Step::Stop => return None,
             }
         }
         // A cancel that came with the end of the lease was heard by nobody else.
-        let cancelled = std::iter::from_fn(|| self.signals.take())
+        let cancelled = std::iter::from_fn(|| outbox.signals.take())
             .any(|signal| signal.record.kind == Kind::Cancel);
         if let Some(owned) = self.owned.as_ref().filter(|_| cancelled) {
-            self.engine.request_cancel(&owned.head).await.ok();
+            // Boxed: it is rare, and every turn would have room for it.
+            Box::pin(self.engine.request_cancel(&owned.head)).await.ok();
         }
         None
     }
 
     /// Ends the task as the agent's turn has ended, unless the agent has done so itself.
     fn finish(&mut self, outcome: Outcome) {
-        while let Some(signal) = self.signals.take() {
+        while let Some(signal) = self.outbox.signals.take() {
             self.hear(&signal);
         }
         let (state, message) = match outcome {
-            Ok(Ok(())) if self.outbox.state().is_interrupted() || !self.inbox.is_empty() => return,
+            Ok(Ok(())) if self.outbox.state().is_interrupted() || !self.outbox.inbox.is_empty() => {
+                return;
+            }
             Ok(Ok(())) => (TaskState::Completed, None),
-            Ok(Err(_)) if self.cancel.is_requested() => (TaskState::Canceled, None),
+            Ok(Err(_)) if self.outbox.cancel.is_requested() => (TaskState::Canceled, None),
             Ok(Err(failure)) => {
                 if let Some(source) = failure.source() {
                     tracing::warn!(agent = %self.place.agent, error = %source, "an agent failed");
@@ -386,10 +376,10 @@ impl Run {
             self.outbox.rebase(self.folded.task.status.state);
         }
         match signal.record.kind {
-            Kind::Cancel => self.cancel.request(),
+            Kind::Cancel => self.outbox.cancel.request(),
             Kind::Input => {
                 if let Some(Ok(message)) = signal.record.message.as_ref().map(|said| said.value()) {
-                    self.inbox.put(message.clone());
+                    self.outbox.inbox.put(message.clone());
                 }
             }
             Kind::Opened | Kind::Output => {}
@@ -411,7 +401,7 @@ impl Run {
                 Err(error) if error.is_temporary() => {
                     tracing::warn!(task = %self.folded.task.id, %error, "writing is held up");
                     tokio::select! {
-                        () = self.lost.cancelled() => break Step::Stop,
+                        () = self.outbox.lost.raised() => break Step::Stop,
                         () = tokio::time::sleep(delay) => delay = (delay * 2).min(LAST_RETRY),
                     }
                 }
@@ -574,9 +564,9 @@ impl Run {
     /// Begins to hold the lease.
     fn own(&mut self, head: Head, live: Arc<Live>) {
         if !head.state.is_terminal() {
-            live.set_worker(Some(Arc::clone(&self.signals)));
+            live.set_worker(Some(Arc::clone(&self.outbox)));
             let tenure = Tenure { task: head.reference, epoch: head.epoch };
-            self.engine.hold(tenure, self.lost.clone());
+            self.engine.hold(tenure, Some(Arc::clone(&self.outbox)));
         }
         self.owned = Some(Owned { head, live });
     }
@@ -599,9 +589,9 @@ async fn until(moment: Option<Instant>) {
 }
 
 impl Engine {
-    pub(super) fn hold(&self, tenure: Tenure, lost: CancellationToken) {
+    pub(super) fn hold(&self, tenure: Tenure, work: Option<Arc<Outbox>>) {
         let until = Instant::now() + self.settings.lease;
-        self.lock_held().insert(tenure.task, Held { tenure, until, lost });
+        self.lock_held().insert(tenure.task, Held { tenure, until, work });
     }
 
     pub(super) fn let_go(&self, tenure: Tenure) {

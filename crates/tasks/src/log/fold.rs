@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use nuncio_protocol::{
-    json::{self, Shared, ToJson as _, Writer},
+    json::{self, Shared, ToJson as _},
     task::{Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus},
 };
 
@@ -126,13 +126,14 @@ impl Folded {
             metadata: self.task.metadata.clone(),
         };
         // The three are written into one text, and share it.
-        let mut writer = Writer::new();
-        head.write(&mut writer);
-        let task = writer.written();
-        self.task.history.write(&mut writer);
-        let history = writer.written() - task;
-        self.task.artifacts.write(&mut writer);
-        let mut text = Bytes::from(writer.into_string());
+        let (mut task, mut history) = (0, 0);
+        let mut text = json::bytes_with(|writer| {
+            head.write(writer);
+            task = writer.written();
+            self.task.history.write(writer);
+            history = writer.written() - task;
+            self.task.artifacts.write(writer);
+        });
         let (task, history) = (text.split_to(task), text.split_to(history));
         Snapshot { seq: self.seq, task, history, artifacts: text }
     }
@@ -141,8 +142,7 @@ impl Folded {
 impl Snapshot {
     /// Reads it again. Pieces that were not asked for are empty in the task, too.
     pub fn read(&self) -> Result<Folded, SpoiltLog> {
-        let spoilt =
-            |error: json::Error| SpoiltLog { seq: self.seq, what: format!("snapshot: {error}") };
+        let spoilt = |error: json::Error| self.spoilt(&error);
         let mut task: Task = json::from_slice(&self.task).map_err(spoilt)?;
         if !self.history.is_empty() {
             task.history = json::from_slice(&self.history).map_err(spoilt)?;
@@ -153,21 +153,40 @@ impl Snapshot {
         Ok(Folded { seq: self.seq, task })
     }
 
-    /// Returns the task with at most so many messages of its history. It is not looked into
-    /// unless these have to be counted.
+    /// Returns the task with at most so many messages of its history. It is put together from its
+    /// text, unread.
     pub fn task(&self, history: Option<usize>) -> Result<Shared<Task>, SpoiltLog> {
-        match history {
-            None => Ok(Shared::from_json(self.text())),
-            Some(0) => {
-                let without = Self { history: Bytes::new(), ..self.clone() };
-                Ok(Shared::from_json(without.text()))
-            }
-            Some(limit) => {
-                let mut task = self.read()?.task;
-                task.truncate_history(limit);
-                Ok(Shared::new(task))
-            }
+        let history = match history {
+            None => return Ok(Shared::from_json(self.text())),
+            Some(0) => Bytes::new(),
+            Some(limit) => self.newest(limit)?,
+        };
+        Ok(Shared::from_json(Self { history, ..self.clone() }.text()))
+    }
+
+    /// Returns the newest messages. They are told apart, and not looked into.
+    fn newest(&self, limit: usize) -> Result<Bytes, SpoiltLog> {
+        if self.history.is_empty() {
+            return Ok(Bytes::new());
         }
+        let mut messages = Vec::new();
+        let told_apart = json::text(&self.history).and_then(|text| {
+            json::read_with(text, |reader| {
+                reader.items(|reader| {
+                    messages.push(reader.value_text()?);
+                    Ok(())
+                })
+            })
+        });
+        told_apart.map_err(|error| self.spoilt(&error))?;
+        match messages.len().saturating_sub(limit) {
+            0 => Ok(self.history.clone()),
+            surplus => Ok(format!("[{}]", messages[surplus..].join(",")).into()),
+        }
+    }
+
+    fn spoilt(&self, error: &json::Error) -> SpoiltLog {
+        SpoiltLog { seq: self.seq, what: format!("snapshot: {error}") }
     }
 
     /// Puts the text of the task together from those of its pieces, unread.
@@ -414,6 +433,28 @@ mod tests {
         let task = snapshot.read().unwrap().task;
         assert!(task.artifacts.is_empty());
         assert_eq!(task.history, whole.task.history);
+    }
+
+    #[test]
+    fn a_task_is_told_with_its_newest_messages() {
+        let entries = story(|batch| {
+            for text in ["one, [two]", "{\"three\"}", "four"] {
+                let said = Some(Message::agent(text));
+                batch.status(TaskState::Working, said, moment(1)).unwrap();
+            }
+        });
+        let folded = Folded::from_log(None, &entries).unwrap();
+        let mut snapshot = folded.snapshot();
+        assert_eq!(folded.task.history.len(), 3, "the last word is that of the status");
+        for limit in 0..5 {
+            let mut expected = folded.task.clone();
+            expected.truncate_history(limit);
+            assert_eq!(snapshot.task(Some(limit)).unwrap().into_value(), Ok(expected));
+        }
+        snapshot.history = Bytes::from_static(b"[{");
+        assert!(snapshot.task(Some(1)).unwrap_err().what.contains("snapshot"));
+        snapshot.history.clear();
+        assert_eq!(snapshot.task(Some(1)).unwrap().value().unwrap().history, []);
     }
 
     #[track_caller]

@@ -3,7 +3,8 @@
 //! Every event names its task and its conversation, which is a good part of a small one; and most
 //! of what was said stands in the end as well as in the log. What is the same is left out: an
 //! event is kept without the beginning that all of its kind have in a task, and without what it
-//! has in common with the end.
+//! has in common with the end. Of an event whose text nobody has asked for, there is only what it
+//! says: most turns end before anybody looks, and their texts would be written for nobody.
 //!
 //! First stands the end, if there is one, then entry behind entry: each a [mark](Shape), lengths,
 //! and texts. Lengths are written seven bits a byte, the lowest first.
@@ -13,7 +14,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
-    json::Shared,
+    json::{self, Shared},
+    state::TaskState,
+    task::{Artifact, StreamResponse, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent},
+    time::Timestamp,
 };
 
 use crate::log::{Entry, Kind, Record, Seq, Snapshot};
@@ -43,12 +47,19 @@ enum Shape {
     Status = 3,
     /// As an update of an artifact, which may begin as the first at the end of the task.
     Artifact = 4,
+    /// No text: the state and the time of a status that says nothing else.
+    State = 5,
+    /// No text: the first artifact at the end of the task, as it was given.
+    Result = 6,
 }
 
 /// What is behind a history in the text of an event that is a task.
 const BEHIND_HISTORY: &[u8] = b"}}";
 
 const HAS_END: u8 = 1;
+
+/// That an artifact was given as its last piece.
+const LAST_CHUNK: u8 = 1;
 
 impl Packed {
     /// Packs a whole log, and the snapshot of its end if there is one.
@@ -70,8 +81,14 @@ impl Packed {
                 }
             }
         }
+        let result = end
+            .zip(only_artifact(records.clone()))
+            .filter(|(end, update)| is_first(&update.artifact, &end.artifacts) && !update.append);
         let shapes = [Shape::Status, Shape::Artifact, Shape::Task];
         for record in records {
+            if put_unwritten(&mut packed, record, result.is_some()) {
+                continue;
+            }
             let (shape, mut rest) = Shape::of(record.event.json(), &shapes, names);
             packed.push(shape.mark(record.kind as u8));
             match (shape, end) {
@@ -125,6 +142,10 @@ impl Packed {
         let records = std::iter::from_fn(move || {
             let (shape, kind) = Shape::from_mark(unread.byte()?)?;
             let kind = Kind::from_number(i64::from(kind))?;
+            if matches!(shape, Shape::State | Shape::Result) {
+                let event = Shared::new(unread.unwritten(shape, end, names)?);
+                return Some(Record { kind, event, message: None });
+            }
             let mut event = Vec::new();
             shape.begin(&mut event, names);
             match (shape, end) {
@@ -185,7 +206,7 @@ impl Shape {
     const fn around(self) -> Option<[&'static [u8]; 3]> {
         const BETWEEN: &[u8] = br#"","contextId":""#;
         match self {
-            Self::Other => None,
+            Self::Other | Self::State | Self::Result => None,
             Self::End => Some([br#"{"id":""#, BETWEEN, br#"","#]),
             Self::Task => Some([br#"{"task":{"id":""#, BETWEEN, br#"","#]),
             Self::Status => Some([br#"{"statusUpdate":{"taskId":""#, BETWEEN, br#"","#]),
@@ -200,7 +221,15 @@ impl Shape {
     }
 
     fn from_mark(mark: u8) -> Option<(Self, u8)> {
-        let all = [Self::Other, Self::End, Self::Task, Self::Status, Self::Artifact];
+        let all = [
+            Self::Other,
+            Self::End,
+            Self::Task,
+            Self::Status,
+            Self::Artifact,
+            Self::State,
+            Self::Result,
+        ];
         Some((*all.get(usize::from(mark >> 4))?, mark & 0x0f))
     }
 }
@@ -223,6 +252,59 @@ impl<'a> End<'a> {
             _ => None,
         };
         Some((end, unread))
+    }
+}
+
+/// Returns the update of an artifact, if there is exactly one.
+fn only_artifact<'a>(
+    records: impl Iterator<Item = &'a Record>,
+) -> Option<&'a TaskArtifactUpdateEvent> {
+    let mut found = None;
+    for record in records.filter(|record| record.kind == Kind::Output) {
+        match record.event.value() {
+            Ok(StreamResponse::ArtifactUpdate(_)) if found.is_some() => return None,
+            Ok(StreamResponse::ArtifactUpdate(update)) => found = Some(update),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Tells whether the text of a list begins with an artifact of this name.
+fn is_first(artifact: &Artifact, list: &[u8]) -> bool {
+    let name = first(list).strip_prefix(br#"{"artifactId":""#);
+    let behind = name.and_then(|text| text.strip_prefix(artifact.artifact_id.as_str().as_bytes()));
+    behind.is_some_and(|text| text.starts_with(b"\""))
+}
+
+/// Puts down what an event says, unless somebody has its text or it says too much. `has_result`:
+/// an update of an artifact can only be that of the first at the end.
+fn put_unwritten(packed: &mut Vec<u8>, record: &Record, has_result: bool) -> bool {
+    if record.event.is_written() || record.message.is_some() {
+        return false;
+    }
+    let kind = record.kind as u8;
+    match record.event.value() {
+        Ok(StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
+            status: TaskStatus { state, message: None, timestamp: Some(at) },
+            metadata: None,
+            ..
+        })) => {
+            let (seconds, nanos) = at.to_parts();
+            let numbers = [state.number().try_into(), seconds.try_into(), nanos.try_into()];
+            let [Ok(state), Ok(seconds), Ok(nanos)] = numbers else { return false };
+            packed.push(Shape::State.mark(kind));
+            for number in [state, seconds, nanos] {
+                put_length(packed, number);
+            }
+            true
+        }
+        Ok(StreamResponse::ArtifactUpdate(update)) if has_result && update.metadata.is_none() => {
+            packed.push(Shape::Result.mark(kind));
+            packed.push(if update.last_chunk { LAST_CHUNK } else { 0 });
+            true
+        }
+        _ => false,
     }
 }
 
@@ -287,6 +369,38 @@ impl<'a> Unread<'a> {
         self.0.split_off(..length)
     }
 
+    /// Reads an event of which there is no text.
+    fn unwritten(
+        &mut self,
+        shape: Shape,
+        end: Option<End<'_>>,
+        names: Names<'_>,
+    ) -> Option<StreamResponse> {
+        let (task_id, context_id) = (names.task.clone(), names.context.clone());
+        Some(match shape {
+            Shape::State => {
+                let state = TaskState::from_number(self.length()?.try_into().ok()?)?;
+                let (seconds, nanos) = (self.length()?, self.length()?);
+                let at = Timestamp::from_parts(seconds.try_into().ok()?, nanos.try_into().ok()?)?;
+                let status = TaskStatus::new(state, at);
+                let update = TaskStatusUpdateEvent { task_id, context_id, status, metadata: None };
+                StreamResponse::StatusUpdate(update)
+            }
+            Shape::Result => {
+                let artifacts: Vec<Artifact> = json::from_slice(end?.pieces[2]).ok()?;
+                StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+                    task_id,
+                    context_id,
+                    artifact: artifacts.into_iter().next()?,
+                    append: false,
+                    last_chunk: self.byte()? & LAST_CHUNK != 0,
+                    metadata: None,
+                })
+            }
+            _ => return None,
+        })
+    }
+
     fn text(&mut self) -> Option<&'a [u8]> {
         let length = self.length()?;
         self.bytes(length)
@@ -314,9 +428,25 @@ mod tests {
         for text in texts {
             batch.input(Message::user(text), Timestamp::now()).expect("legal");
             batch.cancel(Timestamp::now()).expect("legal");
+            batch.status(TaskState::Working, None, Timestamp::now()).expect("legal");
+        }
+        if let Some(text) = texts.first() {
+            batch.output(Shared::new(made(text, names))).expect("legal");
         }
         let records = batch.records().iter().cloned();
         (1..).map(Seq).zip(records).map(|(seq, record)| Entry { seq, record }).collect()
+    }
+
+    fn made(text: &str, names: Names<'_>) -> StreamResponse {
+        let id = ArtifactId::parse("out").expect("a short text is an identifier");
+        StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+            task_id: names.task.clone(),
+            context_id: names.context.clone(),
+            artifact: Artifact::new(id, vec![Part::text(text)]),
+            append: false,
+            last_chunk: true,
+            metadata: None,
+        })
     }
 
     #[track_caller]
@@ -330,11 +460,14 @@ mod tests {
         assert_eq!(packed.end(Seq(1), names), None);
         let alone = packed.0.len();
         let end = Folded::from_log(None, &log).unwrap().snapshot();
-        let packed = Packed::new(Some(&end), records, names);
-        assert_eq!(packed.end(end.seq, names).as_ref(), Some(&end));
-        for after in 0..=log.len() {
-            let read: Vec<Entry> = packed.entries(Seq(after as u64), names).collect();
-            assert_eq!(read, log[after..]);
+        // To compare texts is to ask for them, so the second time everything has its text.
+        for _ in 0..2 {
+            let packed = Packed::new(Some(&end), records.clone(), names);
+            assert_eq!(packed.end(end.seq, names).as_ref(), Some(&end));
+            for after in 0..=log.len() {
+                let read: Vec<Entry> = packed.entries(Seq(after as u64), names).collect();
+                assert_eq!(read, log[after..]);
+            }
         }
         alone
     }
@@ -376,21 +509,17 @@ mod tests {
     fn what_the_log_has_in_common_with_the_end_takes_room_once() {
         let (task, context) = (TaskId::generate(), ContextId::generate());
         let names = Names { task: &task, context: &context };
-        let size = |said: &str, made: &str| {
+        let update = |text: &str| made(text, names);
+        let size = |said: &str, made: &str, is_written: bool| {
             let status = TaskStatus::new(TaskState::Working, Timestamp::now());
             let mut opened = Task::new(task.clone(), context.clone(), status);
             opened.history.push(Message::user(said));
             let mut batch = Batch::open(&opened, context.clone()).expect("a task may begin so");
-            let id = ArtifactId::parse("out").expect("a short text is an identifier");
-            let update = TaskArtifactUpdateEvent {
-                task_id: task.clone(),
-                context_id: context.clone(),
-                artifact: Artifact::new(id, vec![Part::text(made)]),
-                append: false,
-                last_chunk: true,
-                metadata: None,
-            };
-            batch.output(Shared::new(StreamResponse::ArtifactUpdate(update))).expect("legal");
+            let update = Shared::new(update(made));
+            if is_written {
+                update.json();
+            }
+            batch.output(update).expect("legal");
             let records = batch.records().iter().cloned();
             let log: Vec<Entry> =
                 (1..).map(Seq).zip(records).map(|(seq, record)| Entry { seq, record }).collect();
@@ -401,9 +530,39 @@ mod tests {
             packed.0.len()
         };
         let long = "x".repeat(1000);
-        let short = size("", "");
-        for (said, made) in [(&*long, ""), ("", &*long)] {
-            assert!(size(said, made) < short + 1010, "kept once, with longer lengths");
+        for is_written in [false, true] {
+            let short = size("", "", is_written);
+            for (said, made) in [(&*long, ""), ("", &*long)] {
+                let size = size(said, made, is_written);
+                assert!(size < short + 1010, "kept once, with longer lengths");
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_and_artifacts_given_again_are_told_as_they_were_given() {
+        let (task, context) = (TaskId::generate(), ContextId::generate());
+        let names = Names { task: &task, context: &context };
+        for (first, second) in [(false, true), (false, false), (true, true)] {
+            let status = TaskStatus::new(TaskState::Working, Timestamp::now());
+            let opened = Task::new(task.clone(), context.clone(), status);
+            let mut batch = Batch::open(&opened, context.clone()).expect("a task may begin so");
+            for (text, append) in [("one", first), ("two", second)] {
+                let mut event = made(text, names);
+                if let StreamResponse::ArtifactUpdate(update) = &mut event {
+                    (update.append, update.last_chunk) = (append, false);
+                }
+                batch.output(Shared::new(event)).expect("legal");
+            }
+            let records = batch.records().iter().cloned();
+            let log: Vec<Entry> =
+                (1..).map(Seq).zip(records).map(|(seq, record)| Entry { seq, record }).collect();
+            for log in [&log[..2], &log] {
+                let end = Folded::from_log(None, log).unwrap().snapshot();
+                let records = log.iter().map(|entry| &entry.record);
+                let packed = Packed::new(Some(&end), records, names);
+                assert_eq!(packed.entries(Seq::START, names).collect::<Vec<_>>(), log);
+            }
         }
     }
 

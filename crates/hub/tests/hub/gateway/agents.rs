@@ -214,6 +214,9 @@ async fn let_in(State(entrance): State<Entrance>, request: Request, next: Next) 
         return next.run(request).await;
     }
     if form_of(&request) == entrance.form {
+        if *request.method() == Method::POST {
+            entrance.stage.hear_call(asks_for_stream(&request));
+        }
         let response = next.run(request).await;
         entrance.stage.let_out().await;
         return response;
@@ -221,6 +224,14 @@ async fn let_in(State(entrance): State<Entrance>, request: Request, next: Next) 
     let stray = format!("{} {path}", request.method());
     entrance.strays.lock().expect("nobody panics with it").push(stray);
     StatusCode::NOT_FOUND.into_response()
+}
+
+/// Tells whether a request is to be answered with a stream.
+fn asks_for_stream(request: &Request) -> bool {
+    let accept = request.headers().get(http::header::ACCEPT);
+    // gRPC has a method for it, and says nothing more.
+    let path = request.uri().path();
+    accept.is_some_and(|types| types == "text/event-stream") || path.ends_with("StreamingMessage")
 }
 
 /// Tells the form of a request by what every form has of its own.

@@ -85,14 +85,23 @@ async fn scene(form: WireForm, skilled: Skilled) -> (World, Stage, Served) {
 }
 
 /// The hub ends when the agent has the message, and has not said a word about it.
-async fn check(form: WireForm, skilled: Skilled) {
-    let what = format!("{} {skilled:?}", form.name());
+async fn check(form: WireForm, skilled: Skilled, waits: bool) {
+    let what = format!("{} {skilled:?}, waits: {waits}", form.name());
     let (world, stage, _served) = scene(form, skilled).await;
-    let mut request = wordy("once:first");
+    // Who has never answered is not asked briefly.
+    settled(world.gateway(), "before", &wordy("once:before")).await;
+    let mut request = if waits { message("once:first") } else { wordy("once:first") };
     request.message.context_id = ContextId::parse("our-own").ok();
     stage.hold_answers(true);
-    send(world.gateway(), "first", &request).await.expect("it is taken");
+    let sent = world.gateway().clone();
+    let sent = tokio::spawn({
+        let request = request.clone();
+        async move { send(&sent, "first", &request).await }
+    });
     stage.has_stopped("first").await;
+    if !waits {
+        sent.await.expect("nobody panics").expect("it is taken");
+    }
     let gateway = world.next_gateway().await;
     stage.hold_answers(false);
     let task = settled(&gateway, "first", &request).await;
@@ -113,8 +122,15 @@ async fn check(form: WireForm, skilled: Skilled) {
 async fn r01_a_message_that_was_handed_over_when_the_hub_ended_is_done_once() {
     for skilled in ALL {
         for form in FORMS {
-            check(form, skilled).await;
+            check(form, skilled, false).await;
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r01_a_message_whose_answer_was_waited_for_is_done_once() {
+    for form in FORMS {
+        check(form, Skilled::Resumes, true).await;
     }
 }
 

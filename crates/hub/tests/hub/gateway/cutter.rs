@@ -11,6 +11,7 @@ use nuncio_testkit::random::Random;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
+    sync::Notify,
     task::{JoinHandle, JoinSet},
 };
 
@@ -47,6 +48,8 @@ impl End {
 pub(crate) struct Cutter {
     pub(crate) address: SocketAddr,
     plan: Arc<Mutex<Plan>>,
+    /// Ends all connections that are there.
+    end: Arc<Notify>,
     accepting: Option<JoinHandle<()>>,
     listener: Option<TcpListener>,
 }
@@ -74,20 +77,33 @@ impl Cutter {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound address");
         let plan = Arc::new(Mutex::new(plan));
-        Self { address, plan, accepting: None, listener: Some(listener) }
+        Self { address, plan, end: Arc::default(), accepting: None, listener: Some(listener) }
     }
 
     /// Leads to somewhere from now on.
     pub(crate) fn lead_to(&mut self, target: SocketAddr) {
         let listener = self.listener.take().expect("it leads nowhere yet");
-        let plan = Arc::clone(&self.plan);
+        let (plan, end) = (Arc::clone(&self.plan), Arc::clone(&self.end));
         self.accepting = Some(tokio::spawn(async move {
             let mut open = JoinSet::new();
             while let Ok((near, _)) = listener.accept().await {
                 let fault = plan.lock().expect("nobody panics with it").next();
-                open.spawn(carry(near, target, fault));
+                let end = Arc::clone(&end);
+                open.spawn(async move {
+                    tokio::select! {
+                        () = carry(near, target, fault) => {}
+                        () = end.notified() => {}
+                    }
+                });
             }
         }));
+    }
+
+    /// Ends the connections that are there; of those that follow, the first have these faults.
+    pub(crate) fn cut_all(&self, faults: impl IntoIterator<Item = Fault>) {
+        let plan = Plan::Told(faults.into_iter().collect());
+        *self.plan.lock().expect("nobody panics with it") = plan;
+        self.end.notify_waiters();
     }
 }
 

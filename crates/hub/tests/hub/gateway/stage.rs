@@ -25,6 +25,7 @@ struct Inner {
     plays: watch::Sender<HashMap<String, Play>>,
     gates: Mutex<HashMap<String, Arc<Semaphore>>>,
     parent: Mutex<Option<String>>,
+    calls: watch::Sender<Calls>,
     holds_answers: watch::Sender<bool>,
 }
 
@@ -33,6 +34,15 @@ struct Inner {
 pub(crate) struct Play {
     pub(crate) begun: usize,
     pub(crate) running: usize,
+}
+
+/// How often an agent was called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Calls {
+    /// For an answer.
+    pub(crate) asked: usize,
+    /// For a stream.
+    pub(crate) followed: usize,
 }
 
 /// A script that runs until this is dropped.
@@ -83,6 +93,26 @@ impl Stage {
         self.0.parent.lock().expect("nobody panics with it").clone()
     }
 
+    /// Hears that it is called, for an answer or for a stream.
+    pub(crate) fn hear_call(&self, is_stream: bool) {
+        self.0.calls.send_modify(|calls| {
+            let count = if is_stream { &mut calls.followed } else { &mut calls.asked };
+            *count += 1;
+        });
+    }
+
+    /// Returns how often it was called since this was asked last.
+    pub(crate) fn take_calls(&self) -> Calls {
+        self.0.calls.send_replace(Calls::default())
+    }
+
+    /// Waits until it is called for a stream.
+    pub(crate) async fn is_followed(&self) {
+        let mut calls = self.0.calls.subscribe();
+        let followed = calls.wait_for(|calls| calls.followed > 0);
+        patiently(followed).await.expect("the stage is there");
+    }
+
     async fn until(&self, name: &str, reached: impl Fn(Play) -> bool) {
         let mut plays = self.0.plays.subscribe();
         let plays = plays.wait_for(|plays| reached(plays.get(name).copied().unwrap_or_default()));
@@ -116,7 +146,8 @@ impl Drop for Running {
 /// Does what the text of a message says, and notes it on its stage:
 ///
 /// `hold:NAME` works until it is cancelled, `gated:NAME:N` gives a file in N pieces, each when
-/// its gate opens, `count:N` gives them at once, `ask:…` asks, `reply:…` answers without a task,
+/// its gate opens, `count:N` gives them at once, `say:NAME:A,B` says what it does and then gives a
+/// file, `ask:…` asks, `reply:…` answers without a task,
 /// `fail:…` fails; everything else is said back.
 pub(crate) struct Script(pub(crate) Stage);
 
@@ -147,6 +178,12 @@ impl Agent for Script {
                     piece(&output, index, index + 1 == count).await?;
                 }
                 Ok(())
+            }
+            "say" => {
+                for word in rest.split(',') {
+                    output.working(word).await?;
+                }
+                Ok(output.text("said").await?)
             }
             "ask" => Ok(output.ask("which one?").await?),
             "fail" => Err(Failure::new("it broke")),

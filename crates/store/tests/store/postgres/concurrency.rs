@@ -6,14 +6,15 @@ use nuncio_protocol::{
     ids::{ContextId, TaskId},
     message::Message,
     state::TaskState,
-    task::StreamResponse,
+    task::{StreamResponse, Task, TaskStatus},
     time::Timestamp,
 };
 use nuncio_tasks::{
     log::{Batch, Entry},
     scope::{Place, Scope},
     store::{
-        Append, Claim, Create, Created, Error, Filter, Head, Key, Page, Retention, Store, Tenure,
+        Append, Claim, Create, Created, Error, Filter, Head, Key, Page, Position, Retention, Store,
+        Tenure, order,
     },
 };
 use nuncio_testkit::services;
@@ -210,5 +211,76 @@ async fn names_and_identifiers_may_have_any_character() {
         assert_eq!((&head.id, &head.context, &head.place), (&id, &context, &place));
         let found = store.find(&Scope::from(&place), &id).await.expect("answered");
         assert_eq!(found, Some(head));
+    }
+}
+
+/// What a store remembers of places does not hide those that another one opens.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_place_that_another_store_opens_is_seen() {
+    let Some(postgres) = services::postgres().await else { return };
+    let database = postgres.database().await;
+    let (one, other) = (open(database.url()).await, open(database.url()).await);
+    let scopes = [
+        Scope::from(&ann()),
+        Scope { agent: None, ..Scope::from(&ann()) },
+        Scope { caller: None, ..Scope::from(&ann()) },
+        Scope::tenant(ann().tenant),
+    ];
+    let list = async |scope: &Scope, after: Option<Position>| {
+        let page = Page { after, size: 1, history: false, artifacts: false };
+        let listed = other.list(scope, Filter::default(), page).await.expect("answered");
+        let ids: Vec<TaskId> = listed.tasks.into_iter().map(|task| task.head.id).collect();
+        (ids, listed.total)
+    };
+    for scope in &scopes {
+        assert_eq!(list(scope, None).await, (Vec::new(), 0));
+    }
+    let head = new(&*one).await;
+    for scope in &scopes {
+        assert_eq!(list(scope, None).await, (vec![head.id.clone()], 1));
+        let found = other.find(scope, &head.id).await.expect("answered");
+        assert_eq!(found.as_ref(), Some(&head));
+        // A page with nothing on it has a total, too.
+        let end = Position { updated: order(head.updated), id: head.id.clone() };
+        assert_eq!(list(scope, Some(end)).await, (Vec::new(), 1));
+    }
+    let stranger = Scope { caller: Some(name("bob")), ..Scope::from(&ann()) };
+    assert_eq!(list(&stranger, None).await, (Vec::new(), 0));
+    assert!(other.find(&stranger, &head.id).await.expect("answered").is_none());
+}
+
+/// The store asks for unsorted rows where all tasks were in one state.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_are_in_order_when_tasks_come_into_another_state() {
+    let Some(postgres) = services::postgres().await else { return };
+    let database = postgres.database().await;
+    let (one, other) = (open(database.url()).await, open(database.url()).await);
+    let put = async |state: TaskState, seconds: i64| {
+        let context = ContextId::generate();
+        let updated = Timestamp::from_parts(seconds, 0).expect("it is on the calendar");
+        let task = Task::new(TaskId::generate(), context.clone(), TaskStatus::new(state, updated));
+        let batch = Batch::open(&task, context).expect("a task may begin in any state");
+        let created = other.create(Create::new(ann(), batch)).await.expect("it is opened");
+        assert!(matches!(created, Created::New(_)), "found {created:?}");
+    };
+    let scopes = [Scope::from(&ann()), Scope::tenant(ann().tenant)];
+    let check = async |expected: &[i64], total: u64| {
+        for scope in &scopes {
+            let page = Page { after: None, size: 3, history: true, artifacts: true };
+            let listed = one.list(scope, Filter::default(), page).await.expect("answered");
+            let found = listed.tasks.iter().map(|task| task.head.updated.to_parts().0);
+            assert_eq!(found.collect::<Vec<i64>>(), expected);
+            assert_eq!((listed.total, listed.more), (total, total > 3));
+        }
+    };
+    put(TaskState::Completed, 10).await;
+    put(TaskState::Completed, 30).await;
+    for _ in 0..2 {
+        check(&[30, 10], 2).await;
+    }
+    put(TaskState::Failed, 20).await;
+    put(TaskState::Failed, 40).await;
+    for _ in 0..2 {
+        check(&[40, 30, 20], 4).await;
     }
 }

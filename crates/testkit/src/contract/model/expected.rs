@@ -197,7 +197,7 @@ impl Known {
         self.records.extend(batch.records().iter().cloned());
         self.head.seq = Seq(self.records.len() as u64);
         self.head.state = batch.to();
-        self.head.bytes = self.records.iter().map(|record| record.bytes() as u64).sum();
+        self.head.bytes += batch.bytes() as u64;
         self.head.updated = batch.updated().unwrap_or(self.head.updated);
         self.note = write.note.or(self.note);
         if self.head.state.is_terminal() {
