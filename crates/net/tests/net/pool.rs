@@ -6,6 +6,7 @@ use nuncio_net::{Client, Code, Errand, Error, Guard, Policy, Purpose, Request};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
+    sync::oneshot,
 };
 
 use crate::support::{ADMINISTRATOR, CALLER, Recorder, Server, fetch, ok, on_loopback, refused};
@@ -130,7 +131,9 @@ async fn a_connection_that_its_peer_has_closed_carries_no_request() {
     let client = Client::new(on_loopback());
     for _ in 0..3 {
         let listener = listener.try_clone().unwrap();
-        let served = tokio::task::spawn_blocking(move || {
+        let (tell, served) = oneshot::channel();
+        // Nobody waits for it if no connection comes.
+        std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             let mut read = Vec::new();
             while !read.ends_with(b"\r\n\r\n") {
@@ -139,6 +142,8 @@ async fn a_connection_that_its_peer_has_closed_carries_no_request() {
                 read.extend(byte);
             }
             std::io::Write::write_all(&mut stream, ok("hello").as_bytes()).unwrap();
+            drop(stream);
+            tell.send(()).unwrap();
         });
         assert_eq!(fetch(&client, &url, CALLER).await.unwrap(), "hello");
         served.await.unwrap();

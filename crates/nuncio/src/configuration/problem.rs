@@ -90,16 +90,13 @@ pub enum Place {
 
 impl Problem {
     pub(super) fn new(place: Place, key: impl Into<String>, what: impl fmt::Display) -> Self {
-        // Texts of the file may come from anywhere, and are shown on a terminal.
-        let spelled_out = |text: String| inert(&text).into_owned();
-        let (key, what) = (spelled_out(key.into()), spelled_out(what.to_string()));
-        Self { place, key, what, fix: None }
+        Self { place, key: shown(key.into()), what: shown(what), fix: None }
     }
 
-    /// Says what to do about it, in words of our own.
+    /// Says what to do about it.
     #[must_use]
     pub(super) fn fix(mut self, fix: impl fmt::Display) -> Self {
-        self.fix = Some(fix.to_string());
+        self.fix = Some(shown(fix));
         self
     }
 
@@ -148,6 +145,12 @@ impl Problem {
     }
 }
 
+/// Spells out what a terminal would obey: texts of the file may come from anywhere, and a fix
+/// repeats them, too.
+fn shown(text: impl fmt::Display) -> String {
+    inert(&text.to_string()).into_owned()
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.without_remedy())?;
@@ -176,5 +179,19 @@ impl fmt::Display for Place {
             Self::File { path: None, line, column } => write!(f, "line {line}, column {column}"),
             Self::Variable(name) => f.write_str(name),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_what_is_told_commands_a_terminal() {
+        let problem = Problem::new(Place::at(1, 2), "a\tb", "is \u{1b}[2J").fix("write `a\u{7}`");
+        assert_eq!(
+            problem.to_string(),
+            "line 1, column 2: a\\u{9}b: is \\u{1b}[2J; write `a\\u{7}`"
+        );
     }
 }
