@@ -200,6 +200,12 @@ impl Run {
     /// Runs in the background, and tells when the task is on disk.
     pub(super) fn spawn(self: Box<Self>, tell: oneshot::Sender<Result<Opened, store::Error>>) {
         let tracker = self.engine.work.clone();
+        // Counted before it begins: whoever stops the engine waits for this, too.
+        let _counted = tracker.token();
+        if self.engine.stop.is_cancelled() {
+            // Too late: that nobody tells of it tells whoever waits.
+            return;
+        }
         let mut work = Box::pin(self.run(Some(tell)));
         // Short work over a store that answers at once ends here, which saves two changes of
         // thread. What is not ready is polled again as soon as it is spawned.

@@ -1,14 +1,16 @@
 //! What callers and agents can rely on, over the in-memory store.
 
 use std::{
+    pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
+        mpsc,
     },
     time::Duration,
 };
 
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, poll};
 use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::{ArtifactId, ContextId, TaskId},
@@ -712,4 +714,42 @@ async fn a_caller_who_waits_for_an_engine_that_stops_gets_the_live_task() {
     house.tasks.stop(Duration::from_secs(1)).await;
     let task = waiting.await.unwrap().unwrap().into_task().unwrap();
     assert!(!task.status.state.is_terminal(), "the work goes on elsewhere, or after the start");
+}
+
+/// Does not give its thread back before it is told to.
+struct Stubborn {
+    entered: Arc<Notify>,
+    told: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Agent for Stubborn {
+    async fn run(&self, _: Turn, output: Output) -> Result<(), Failure> {
+        self.entered.notify_one();
+        self.told.lock().expect("nobody panics with it").recv()?;
+        Ok(output.text("at last").await?)
+    }
+}
+
+/// Otherwise the work would go on beside that of whoever takes it over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_has_not_stopped_while_work_begins() {
+    let (tell, told) = mpsc::channel();
+    let entered = Arc::new(Notify::new());
+    let agent = Stubborn { entered: Arc::clone(&entered), told: Mutex::new(told) };
+    let store: Arc<dyn Store> = Arc::<MemoryStore>::default();
+    let tasks = Tasks::builder(store).agent(name("scripted"), agent).start();
+    let sending = tokio::spawn({
+        let tasks = tasks.clone();
+        async move { tasks.send(&call(), say("begin")).await }
+    });
+    entered.notified().await;
+    let mut stopping = pin!(tasks.stop(Duration::ZERO));
+    for _ in 0..1_000 {
+        assert!(poll!(&mut stopping).is_pending(), "an agent is at work");
+        tokio::task::yield_now().await;
+    }
+    tell.send(()).expect("the agent listens");
+    stopping.await;
+    let task = sending.await.unwrap().unwrap().into_task().unwrap();
+    assert_eq!(task.status.state, TaskState::Completed);
 }
