@@ -11,8 +11,8 @@
 //! use std::{convert::Infallible, time::Duration};
 //!
 //! use http_body_util::Full;
-//! use hyper::{body::{Bytes, Incoming}, service::service_fn};
-//! use nuncio_net::listen::{Drain, Listener};
+//! use hyper::{body::Bytes, service::service_fn};
+//! use nuncio_net::listen::{Drain, Incoming, Listener};
 //!
 //! # async fn serve() -> std::io::Result<()> {
 //! let hello = service_fn(async |_: http::Request<Incoming>| {
@@ -59,6 +59,7 @@ pub mod listen;
 pub mod client;
 pub mod egress;
 mod error;
+mod http1;
 mod secret;
 pub mod sse;
 pub mod trace;

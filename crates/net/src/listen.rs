@@ -14,7 +14,8 @@ mod addresses;
 mod connection;
 mod drain;
 mod entrance;
-mod framing;
+mod http1;
+mod incoming;
 mod peer;
 mod stream;
 mod tls;
@@ -29,7 +30,7 @@ use std::{
 use futures_util::FutureExt as _;
 use http::{Request, Response};
 use http_body::Body;
-use hyper::{body::Incoming, service::Service};
+use hyper::service::Service;
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -42,6 +43,7 @@ use self::{
 pub use self::{
     body::{BodyError, BodyLimits},
     drain::Drain,
+    incoming::Incoming,
     peer::{ClientCertificate, Peer},
     tls::{ClientAuth, Tls, TlsError},
     told::told_to_stop,

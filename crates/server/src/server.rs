@@ -10,11 +10,8 @@ use std::{
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{Method, Request, Response, StatusCode};
-use hyper::{
-    body::{Body as HttpBody, Incoming},
-    service::Service,
-};
-use nuncio_net::listen::{Drain, Listener, told_to_stop};
+use hyper::{body::Body as HttpBody, service::Service};
+use nuncio_net::listen::{Drain, Incoming, Listener, told_to_stop};
 use nuncio_protocol::card::AgentCard;
 use nuncio_tasks::engine::Tasks;
 

@@ -10,7 +10,6 @@
 //! Where an answer begins and ends is read as the library reads it, in doubt more strictly.
 //! Trailers are checked and passed over. Bodies of requests that are streams go by the library.
 
-mod framing;
 mod head;
 
 use std::{
@@ -29,12 +28,10 @@ use tokio::{
     sync::OwnedSemaphorePermit,
 };
 
+use self::head::Head;
 pub(super) use self::head::Written;
-use self::{
-    framing::{Framing, Taken},
-    head::Head,
-};
 use super::{HEAD_BYTES, clocks::Timer};
+use crate::http1::{Fault, Framing, Taken, end_of_head};
 
 /// How much is read at once: little at first, more from a peer that sends a lot.
 const FIRST_READ: usize = 2 * 1024;
@@ -66,10 +63,7 @@ pub(super) enum Broken {
     Io(io::Error),
     /// The peer has closed the connection before its answer was over.
     Early,
-    /// What the peer says is not HTTP/1.
-    Malformed(&'static str),
-    /// A head, or what there is between pieces of a body, is longer than it may be.
-    TooLong,
+    Fault(Fault),
 }
 
 impl Connection {
@@ -127,7 +121,7 @@ impl Connection {
                 Ok(Taken::Piece(piece)) => return Poll::Ready(Some(Ok(piece))),
                 Ok(Taken::End) => return Poll::Ready(None),
                 Ok(Taken::Nothing) => {}
-                Err(error) => return Poll::Ready(Some(Err(self.give_up(error)))),
+                Err(fault) => return Poll::Ready(Some(Err(self.give_up(fault.into())))),
             }
             let broken = match ready!(self.poll_receive(cx)) {
                 Ok(1..) => continue,
@@ -169,17 +163,17 @@ impl Connection {
         broken
     }
 
-    fn take_head(&mut self) -> Result<Option<Response<()>>, Broken> {
+    fn take_head(&mut self) -> Result<Option<Response<()>>, Fault> {
         let Framing::Head { skips_body } = self.framing else {
-            return Err(Broken::Malformed("a head, where none was asked for"));
+            return Err(Fault::Malformed("a head, where none was asked for"));
         };
         loop {
-            let Some(end) = head::end(&self.received) else {
+            let Some(end) = end_of_head(&self.received, 0) else {
                 let is_too_long = self.received.len() >= HEAD_BYTES as usize;
-                return if is_too_long { Err(Broken::TooLong) } else { Ok(None) };
+                return if is_too_long { Err(Fault::TooLong) } else { Ok(None) };
             };
             if end > HEAD_BYTES as usize {
-                return Err(Broken::TooLong);
+                return Err(Fault::TooLong);
             }
             let head = Head::read(&self.received.split_to(end).freeze())?;
             // What goes before the answer says nothing to us (RFC 9110 §15.2).
@@ -239,13 +233,19 @@ impl Connection {
     }
 }
 
+impl From<Fault> for Broken {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(_) => f.write_str("the connection broke off"),
             Self::Early => f.write_str("the connection was closed before the answer was over"),
-            Self::Malformed(what) => write!(f, "the answer is not HTTP: {what}"),
-            Self::TooLong => f.write_str("the head of the answer is too long"),
+            Self::Fault(Fault::Malformed(what)) => write!(f, "the answer is not HTTP: {what}"),
+            Self::Fault(Fault::TooLong) => f.write_str("the head of the answer is too long"),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     convert::Infallible,
     error::Error as StdError,
+    fmt,
     future::poll_fn,
     net::SocketAddr,
     pin::{Pin, pin},
@@ -11,12 +12,10 @@ use std::{
     time::Duration,
 };
 
-use futures_util::future::Either;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::{
-    body::Incoming,
-    rt::{Executor, Read, Write},
+    rt::Executor,
     server::conn::{http1, http2},
     service::Service,
 };
@@ -29,11 +28,12 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    Drain, Entered, Limits,
+    Drain, Entered, Incoming, Limits,
     entrance::Entrance,
+    http1::Connection,
     peer::{self, ClientCertificate, Peer},
     stream::{Socket, Stream, Transport},
-    watch::{HeadTimer, Phase, Watch},
+    watch::{Phase, Watch},
 };
 
 /// How connections of one listener are served.
@@ -70,12 +70,10 @@ const PING_TIMEOUT: Duration = Duration::from_secs(20);
 /// What an HTTP/2 peer may send ahead of the reader: of one stream, and of all.
 const STREAM_WINDOW: u32 = 64 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
-/// What is kept for a peer that does not read: of one HTTP/2 stream, or an HTTP/1 connection.
+/// What is kept of one HTTP/2 stream for a peer that does not read.
 const SEND_BYTES: usize = 64 * 1024;
 /// Resets that nobody saw coming; an honest client has few of them.
 const RESETS: usize = 64;
-/// Hyper has fewer allocations if this is its own.
-const HYPER_HEADERS: usize = 100;
 
 impl<S, B> Server<S>
 where
@@ -123,35 +121,45 @@ where
         Some((stream, version, peer))
     }
 
-    /// Speaks HTTP. The connection is boxed before anybody waits: otherwise there is room for it,
+    /// Speaks HTTP. A connection is boxed before anybody waits: otherwise there is room for it,
     /// and for what it is made of, several times over.
-    fn speak<'a>(
-        &'a self,
-        stream: Stream,
-        version: HttpVersion,
-        peer: &'a Peer,
-    ) -> impl Future<Output = ()> + use<'a, S, B> {
-        let service = Entrance::new(self.service.clone(), peer.clone(), self.limits.headers);
-        let stream = TokioIo::new(stream);
+    async fn speak(&self, stream: Stream, version: HttpVersion, peer: &Peer) {
+        let entrance = Entrance::new(self.service.clone(), peer.clone(), self.limits.headers);
         match version {
             HttpVersion::One => {
-                let connection = self.http1(peer.watch()).serve_connection(stream, service);
-                Either::Left(self.run(Box::pin(connection.with_upgrades()), peer))
+                let (limits, drain, watch) = (&self.limits, &self.drain, peer.watch());
+                let connection = Connection::new(stream, entrance.clone(), limits, drain, watch);
+                let upgrade = self.run(Box::pin(connection.serve()), peer, |_| {}).await;
+                if let Some(stream) = upgrade.flatten() {
+                    self.upgrade(stream, entrance, peer).await;
+                }
             }
             HttpVersion::Two => {
                 // From here on pings tell whether the peer is there.
                 peer.watch().enter(Phase::Busy);
-                let connection = self.http2().serve_connection(stream, service);
-                Either::Right(self.run(Box::pin(connection), peer))
+                let connection = self.http2().serve_connection(TokioIo::new(stream), entrance);
+                self.run(Box::pin(connection), peer, http2::Connection::graceful_shutdown).await;
             }
         }
     }
 
-    /// Drives a connection, and ends it when one of its clocks, the drain or a peer's handle
-    /// says so.
-    async fn run<C>(&self, mut connection: Pin<Box<C>>, peer: &Peer)
+    /// Has one request answered that asks for an upgrade.
+    async fn upgrade(&self, stream: Stream, entrance: Entrance<S>, peer: &Peer) {
+        let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), entrance);
+        let connection = Box::pin(connection.with_upgrades());
+        self.run(connection, peer, http1::UpgradeableConnection::graceful_shutdown).await;
+    }
+
+    /// Drives a connection, and ends it when one of its clocks or a peer's handle says so.
+    /// When a drain begins, it is told to answer what it has and then end.
+    async fn run<C, T, E: fmt::Display>(
+        &self,
+        mut connection: Pin<Box<C>>,
+        peer: &Peer,
+        end_gracefully: fn(Pin<&mut C>),
+    ) -> Option<T>
     where
-        C: Graceful + Future<Output = hyper::Result<()>>,
+        C: Future<Output = Result<T, E>>,
     {
         let (watch, address) = (peer.watch(), peer.address());
         let mut begun = pin!(self.drain.begun_token().cancelled());
@@ -172,7 +180,7 @@ where
                 // A request whose head is on its way is still answered.
                 if is_draining && !was_told && watch.phase() != Phase::Head {
                     was_told = true;
-                    connection.as_mut().end_gracefully();
+                    end_gracefully(connection.as_mut());
                     continue;
                 }
                 return poll_clock(clock.as_mut(), watch, cx)
@@ -182,7 +190,7 @@ where
         tokio::select! {
             biased;
             outcome = outcome => match outcome {
-                Ok(Ok(())) => {}
+                Ok(Ok(outcome)) => return Some(outcome),
                 Ok(Err(error)) => tracing::debug!(%address, %error, "connection broke off"),
                 Err(reason) => tracing::debug!(%address, reason, "connection closed"),
             },
@@ -190,6 +198,7 @@ where
                 tracing::debug!(%address, "connection cut: the drain is over");
             }
         }
+        None
     }
 
     /// Stays with a connection that was upgraded until its new owner drops it, so that it is
@@ -281,21 +290,6 @@ where
         }
     }
 
-    fn http1(&self, watch: &Arc<Watch>) -> http1::Builder {
-        let limits = &self.limits;
-        let mut builder = http1::Builder::new();
-        builder
-            .timer(HeadTimer(Arc::clone(watch)))
-            // The watch has the clocks; this only makes hyper use its timer.
-            .header_read_timeout(Duration::from_secs(1))
-            .max_header_size(limits.header_bytes)
-            .max_buf_size(limits.header_bytes.max(SEND_BYTES));
-        if limits.headers != HYPER_HEADERS {
-            builder.max_headers(limits.headers);
-        }
-        builder
-    }
-
     fn http2(&self) -> http2::Builder<Tasks> {
         let limits = &self.limits;
         let mut builder = http2::Builder::new(self.tasks.clone());
@@ -334,38 +328,5 @@ fn poll_clock(mut clock: Pin<&mut Option<Sleep>>, watch: &Watch, cx: &mut Contex
                 sleep.reset(deadline);
             }
         }
-    }
-}
-
-/// A connection that can be asked to answer what it has and then end.
-trait Graceful {
-    fn end_gracefully(self: Pin<&mut Self>);
-}
-
-impl<I, S, B> Graceful for http1::UpgradeableConnection<I, S>
-where
-    I: Read + Write + Unpin + Send + 'static,
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
-    S::Future: Send + 'static,
-    B: Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Into<Box<dyn StdError + Send + Sync>>,
-{
-    fn end_gracefully(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
-    }
-}
-
-impl<I, S, B> Graceful for http2::Connection<I, S, Tasks>
-where
-    I: Read + Write + Unpin + 'static,
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
-    S::Future: Send + 'static,
-    B: Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Into<Box<dyn StdError + Send + Sync>>,
-{
-    fn end_gracefully(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
     }
 }

@@ -9,11 +9,12 @@ use futures_util::future::{BoxFuture, Either as EitherFuture, FutureExt as _, Ma
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use http_body::Body;
 use http_body_util::{Either, Empty};
-use hyper::{body::Incoming, service::Service, upgrade::OnUpgrade};
+use hyper::{service::Service, upgrade::OnUpgrade};
 
-use super::{Peer, watch::Phase};
+use super::{Incoming, Peer, watch::Phase};
 
 /// Tells the service who calls, and keeps back what no service should have to judge.
+#[derive(Clone)]
 pub(super) struct Entrance<S> {
     service: S,
     peer: Peer,
@@ -26,10 +27,7 @@ impl<S> Entrance<S> {
     }
 
     fn refusal(&self, request: &Request<Incoming>) -> Option<StatusCode> {
-        if !self.peer.watch().is_clear() {
-            return Some(StatusCode::BAD_REQUEST);
-        }
-        // HTTP/1 is held to it by hyper, HTTP/2 is not.
+        // HTTP/1 was held to it before, HTTP/2 was not.
         if request.headers().len() > self.headers {
             return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
         }
@@ -97,7 +95,7 @@ enum Wish {
 }
 
 impl Wish {
-    fn of(request: &Request<Incoming>) -> Self {
+    fn of<B>(request: &Request<B>) -> Self {
         let headers = request.headers();
         let Some(protocol) = headers.get(header::UPGRADE) else { return Self::Nothing };
         // Many clients offer HTTP/2 along with a request that they want answered.
@@ -112,25 +110,30 @@ impl Wish {
     }
 }
 
+/// Tells whether a request asks for an upgrade that it may have.
+pub(super) fn wants_upgrade<B>(request: &Request<B>) -> bool {
+    matches!(Wish::of(request), Wish::Upgrade)
+}
+
 fn has_body(headers: &HeaderMap) -> bool {
     headers.contains_key(header::TRANSFER_ENCODING)
         || headers.get(header::CONTENT_LENGTH).is_some_and(|length| length != "0")
 }
 
-impl<S, B> Service<Request<Incoming>> for Entrance<S>
+/// What becomes of a request.
+pub(super) type Answering<F, B> = EitherFuture<
+    Map<F, Wrap<B>>,
+    EitherFuture<Ready<Answered<B>>, BoxFuture<'static, Answered<B>>>,
+>;
+
+impl<S, B> Entrance<S>
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
     S::Future: Send + 'static,
     B: Body + 'static,
 {
-    type Response = Answer<B>;
-    type Error = Infallible;
-    type Future = EitherFuture<
-        Map<S::Future, Wrap<B>>,
-        EitherFuture<Ready<Answered<B>>, BoxFuture<'static, Answered<B>>>,
-    >;
-
-    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+    /// Has a request answered, unless it must not be.
+    pub(super) fn answer(&self, mut request: Request<Incoming>) -> Answering<S::Future, B> {
         if let Some(status) = self.refusal(&request) {
             let refused = refuse(status, request.version() < Version::HTTP_2);
             return EitherFuture::Right(EitherFuture::Left(ready(Ok(refused))));
@@ -159,5 +162,21 @@ where
                 EitherFuture::Right(EitherFuture::Right(answer.boxed()))
             }
         }
+    }
+}
+
+/// What the library reads.
+impl<S, B> Service<Request<hyper::body::Incoming>> for Entrance<S>
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+    S::Future: Send + 'static,
+    B: Body + 'static,
+{
+    type Response = Answer<B>;
+    type Error = Infallible;
+    type Future = Answering<S::Future, B>;
+
+    fn call(&self, request: Request<hyper::body::Incoming>) -> Self::Future {
+        self.answer(request.map(Incoming::library))
     }
 }

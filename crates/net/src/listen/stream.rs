@@ -8,16 +8,14 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use bytes::{Bytes, BytesMut};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
 };
 use tokio_rustls::server::TlsStream;
 
-use super::{
-    framing::{Ambiguous, Framing},
-    watch::{Phase, Side, Watch},
-};
+use super::watch::{Phase, Side, Watch};
 
 /// A socket that notes when its peer takes nothing. Below TLS, where bytes are those that
 /// the peer takes.
@@ -32,11 +30,8 @@ pub(super) struct Socket {
 pub(super) struct Stream {
     transport: Transport,
     watch: Arc<Watch>,
-    /// What was read to find out the version, and has yet to be read by whoever speaks it.
-    kept: [u8; PREFACE.len()],
-    kept_from: u8,
-    kept_to: u8,
-    framing: Framing,
+    /// What was read to find out who speaks what, and has yet to be read by whoever does.
+    kept: BytesMut,
     /// How much was thrown away since our side was closed.
     lingered: Option<usize>,
 }
@@ -51,6 +46,9 @@ pub(super) enum Transport {
 /// The most that is thrown away so that a peer can read its answer.
 const LINGER_BYTES: usize = 64 * 1024;
 
+/// How much is read to find out what a peer speaks: most requests are not longer.
+const FIRST_READ: usize = 2 * 1024;
+
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 impl Socket {
@@ -61,34 +59,47 @@ impl Socket {
 
 impl Stream {
     pub(super) fn new(transport: Transport, watch: Arc<Watch>) -> Self {
-        Self {
-            transport,
-            watch,
-            kept: [0; PREFACE.len()],
-            kept_from: 0,
-            kept_to: 0,
-            framing: Framing::new(),
-            lingered: None,
+        Self { transport, watch, kept: BytesMut::new(), lingered: None }
+    }
+
+    /// Reads until it is clear whether the peer speaks HTTP/2. What was read is kept.
+    pub(super) async fn speaks_http2(&mut self) -> io::Result<bool> {
+        loop {
+            let mut scratch = [0; FIRST_READ];
+            let mut buffer = ReadBuf::new(&mut scratch);
+            poll_fn(|cx| self.transport.poll_read(cx, &mut buffer)).await?;
+            self.kept.extend_from_slice(buffer.filled());
+            let start = &self.kept[..self.kept.len().min(PREFACE.len())];
+            let is_alike = PREFACE.starts_with(start);
+            if buffer.filled().is_empty() || !is_alike || start.len() == PREFACE.len() {
+                return Ok(is_alike && start.len() == PREFACE.len());
+            }
         }
     }
 
-    /// Reads until it is clear whether the peer speaks HTTP/2. What was read is read again.
-    pub(super) async fn speaks_http2(&mut self) -> io::Result<bool> {
-        loop {
-            let count = usize::from(self.kept_to);
-            if count == PREFACE.len() {
-                self.framing.turn_off();
-                return Ok(true);
-            }
-            let mut buffer = ReadBuf::new(&mut self.kept[count..]);
-            poll_fn(|cx| self.transport.poll_read(cx, &mut buffer)).await?;
-            let read = buffer.filled().len();
-            let is_alike = buffer.filled() == &PREFACE[count..count + read];
-            self.kept_to += u8::try_from(read).unwrap_or_default();
-            if read == 0 || !is_alike {
-                return Ok(false);
-            }
+    /// Takes what was read already.
+    pub(super) fn take_kept(&mut self) -> BytesMut {
+        std::mem::take(&mut self.kept)
+    }
+
+    /// Keeps what is to be read again.
+    pub(super) fn keep(&mut self, bytes: Vec<u8>) {
+        self.kept = Bytes::from(bytes).into();
+    }
+
+    /// Closes our side. A peer that may still be sending gets time to read its answer.
+    pub(super) fn poll_close(
+        &mut self,
+        lingers: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.lingered.is_none() {
+            ready!(Pin::new(&mut *self).poll_shutdown(cx))?;
         }
+        if lingers {
+            ready!(self.poll_linger(cx));
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -119,8 +130,6 @@ impl Stream {
         if self.watch.phase() != Phase::Upgraded {
             return Ok(());
         }
-        // These are no requests any more.
-        self.framing.turn_off();
         if self.watch.is_ended(side, cx.waker()) {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
@@ -155,24 +164,13 @@ impl AsyncRead for Stream {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         this.check(Side::Read, cx)?;
-        let before = buffer.filled().len();
-        let kept = &this.kept[usize::from(this.kept_from)..usize::from(this.kept_to)];
-        let taken = kept.len().min(buffer.remaining());
-        buffer.put_slice(&kept[..taken]);
-        this.kept_from += u8::try_from(taken).unwrap_or_default();
-        // More is read at once: hyper doubles its buffer if the first read looks small. Should
-        // that fail, the next read will find out.
-        let outcome = this.transport.poll_read(cx, buffer);
-        if taken == 0 {
-            ready!(outcome)?;
+        if this.kept.is_empty() {
+            ready!(this.transport.poll_read(cx, buffer))?;
+        } else {
+            let taken = this.kept.len().min(buffer.remaining());
+            buffer.put_slice(&this.kept.split_to(taken));
         }
-        let bytes = &buffer.filled()[before..];
-        if !bytes.is_empty() {
-            this.watch.heard();
-            if let Err(Ambiguous(request)) = this.framing.read(bytes) {
-                this.watch.refuse_from(request);
-            }
-        }
+        this.watch.heard();
         Poll::Ready(Ok(()))
     }
 }
@@ -219,16 +217,10 @@ impl AsyncWrite for Stream {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.check(Side::Write, cx)?;
-        if self.lingered.is_none() {
-            ready!(match &mut self.transport {
-                Transport::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
-                Transport::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-            })?;
+        match &mut self.transport {
+            Transport::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
+            Transport::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
-        if self.framing.is_within_request() {
-            ready!(self.poll_linger(cx));
-        }
-        Poll::Ready(Ok(()))
     }
 }
 

@@ -1,17 +1,12 @@
 //! What a connection is doing, and until when it may.
 
 use std::{
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
-    },
-    task::{Context, Poll, Waker},
-    time::{Duration, Instant as StdInstant},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    task::{Poll, Waker},
+    time::Duration,
 };
 
 use futures_util::task::AtomicWaker;
-use hyper::rt::{Sleep, Timer};
 use tokio::time::Instant;
 
 use super::Limits;
@@ -32,9 +27,6 @@ pub(super) struct Watch {
     phase: AtomicU64,
     /// When the peer stopped to take what is written, plus one millisecond; zero if it takes it.
     stalled: AtomicU64,
-    /// How many requests have reached the service, and from which on none may.
-    requests: AtomicU32,
-    refused: AtomicU32,
     is_closed: AtomicBool,
     waker: AtomicWaker,
     /// Whether the bytes of an upgraded connection have been dropped, and whether they end.
@@ -82,8 +74,6 @@ impl Watch {
             write_stall: limits.write_stall,
             phase: AtomicU64::new(Phase::Head as u64),
             stalled: AtomicU64::new(0),
-            requests: AtomicU32::new(0),
-            refused: AtomicU32::new(u32::MAX),
             is_closed: AtomicBool::new(false),
             waker: AtomicWaker::new(),
             is_gone: AtomicBool::new(false),
@@ -119,16 +109,6 @@ impl Watch {
                 self.waker.wake();
             }
         }
-    }
-
-    /// Notes that this request, counted from zero, and all after it are ambiguous.
-    pub(super) fn refuse_from(&self, request: u32) {
-        self.refused.store(request, Relaxed);
-    }
-
-    /// Counts a request, and returns whether it is clear where it begins and ends.
-    pub(super) fn is_clear(&self) -> bool {
-        self.requests.fetch_add(1, Relaxed) < self.refused.load(Relaxed)
     }
 
     /// Returns when the connection ends if nothing happens before.
@@ -209,59 +189,5 @@ impl Watch {
 
     fn milliseconds(&self) -> u64 {
         u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX >> PHASE_BITS)
-    }
-}
-
-/// Learns from hyper when it waits for the head of a request.
-///
-/// Hyper has one clock for that which begins when the previous answer ends: it cannot tell an
-/// idle connection from a slow head. It does tell this timer when it begins to wait, by making
-/// a sleep, and when the head is complete, by dropping it.
-pub(super) struct HeadTimer(pub(super) Arc<Watch>);
-
-struct HeadSleep(Arc<Watch>);
-
-impl Timer for HeadTimer {
-    fn sleep(&self, _duration: Duration) -> Pin<Box<dyn Sleep>> {
-        self.wait()
-    }
-
-    fn sleep_until(&self, _deadline: StdInstant) -> Pin<Box<dyn Sleep>> {
-        self.wait()
-    }
-
-    fn now(&self) -> StdInstant {
-        // Hyper only uses it for the deadline above.
-        self.0.opened.into_std()
-    }
-}
-
-impl HeadTimer {
-    fn wait(&self) -> Pin<Box<dyn Sleep>> {
-        // A new connection waits for its head from the moment it was opened.
-        if self.0.phase() == Phase::Busy {
-            self.0.enter(Phase::Idle);
-        }
-        Box::pin(HeadSleep(Arc::clone(&self.0)))
-    }
-}
-
-impl Sleep for HeadSleep {}
-
-impl Future for HeadSleep {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<()> {
-        // The connection's own timer ends it.
-        Poll::Pending
-    }
-}
-
-impl Drop for HeadSleep {
-    fn drop(&mut self) {
-        // Hyper also drops it when it gives up.
-        if !matches!(self.0.phase(), Phase::Leaving | Phase::Upgraded) {
-            self.0.enter(Phase::Busy);
-        }
     }
 }

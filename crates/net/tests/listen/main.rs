@@ -1,5 +1,6 @@
 //! The way in, seen by callers: what is served, what is refused, and when it ends.
 
+mod answers;
 mod bodies;
 mod clocks;
 mod drain;

@@ -1,20 +1,20 @@
 //! A service that does as its path says, and a client that writes bytes.
 
-use std::{convert::Infallible, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http::{Request, Response, StatusCode, Version};
-use http_body_util::{BodyExt as _, Full, StreamBody, combinators::BoxBody};
+use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
 use hyper::{
-    body::{Frame, Incoming},
+    body::Frame,
     client::conn::{http1, http2},
     service::Service,
     upgrade::Upgraded,
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use nuncio_net::listen::{
-    BodyError, BodyLimits, Drain, Limits, Listener, Peer, Tls, body::Guarded,
+    BodyError, BodyLimits, Drain, Incoming, Limits, Listener, Peer, Tls, body::Guarded,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
@@ -23,7 +23,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-pub(crate) type Body = BoxBody<Bytes, Infallible>;
+pub(crate) type Body = BoxBody<Bytes, io::Error>;
 
 /// A listener that serves [`Script`].
 pub(crate) struct Server {
@@ -33,6 +33,8 @@ pub(crate) struct Server {
     pub(crate) gate: Arc<Semaphore>,
     /// Told whenever a request has reached the service.
     pub(crate) reached: Arc<Notify>,
+    /// Told whenever a request for `/gone` is given up.
+    pub(crate) dropped: Arc<Notify>,
     /// The outcomes of bodies.
     pub(crate) bodies: mpsc::UnboundedReceiver<Result<Bytes, BodyError>>,
     pub(crate) serving: JoinHandle<()>,
@@ -42,6 +44,7 @@ pub(crate) struct Server {
 pub(crate) struct Script {
     gate: Arc<Semaphore>,
     reached: Arc<Notify>,
+    dropped: Arc<Notify>,
     bodies: mpsc::UnboundedSender<Result<Bytes, BodyError>>,
     limits: BodyLimits,
 }
@@ -69,16 +72,18 @@ impl Server {
 
     pub(crate) fn over(listener: Listener, bodies: BodyLimits) -> Self {
         let (gate, reached) = (Arc::new(Semaphore::new(0)), Arc::new(Notify::new()));
+        let dropped = Arc::new(Notify::new());
         let (sender, receiver) = mpsc::unbounded_channel();
         let script = Script {
             gate: Arc::clone(&gate),
             reached: Arc::clone(&reached),
+            dropped: Arc::clone(&dropped),
             bodies: sender,
             limits: bodies,
         };
         let (address, drain) = (listener.local_addr(), Drain::new());
         let serving = tokio::spawn(listener.serve(script, drain.clone()));
-        Self { address, drain, gate, reached, bodies: receiver, serving }
+        Self { address, drain, gate, reached, dropped, bodies: receiver, serving }
     }
 
     pub(crate) async fn raw(&self) -> Raw {
@@ -144,10 +149,49 @@ impl Script {
             "/endless" => {
                 let piece = Bytes::from(vec![b'x'; 16 * 1024]);
                 let frames = stream::repeat_with(move || Ok(Frame::data(piece.clone())));
-                Response::new(StreamBody::new(frames).boxed())
+                Response::new(BodyExt::boxed(StreamBody::new(frames)))
             }
-            "/body" => {
-                let outcome = Guarded::new(request.into_body(), self.limits).collect().await;
+            "/unread" => text("unread"),
+            "/none" => status(StatusCode::NO_CONTENT),
+            "/same" => status(StatusCode::NOT_MODIFIED),
+            "/early" => status(StatusCode::EARLY_HINTS),
+            "/stream" => pieces(PIECES.map(|length| Ok("x".repeat(length)))),
+            "/break" => pieces([Ok("one".to_owned()), Err(io::ErrorKind::Other.into())]),
+            "/short" | "/long" => {
+                let mut response = pieces([Ok("four".to_owned())]);
+                let length = if request.uri().path() == "/short" { 5 } else { 3 };
+                response.headers_mut().insert("content-length", length.into());
+                response
+            }
+            "/wrong" => {
+                let mut response = text("right");
+                let wrong = [("transfer-encoding", "chunked"), ("content-length", "99")];
+                for (name, value) in wrong.into_iter().chain([("connection", "keep-alive")]) {
+                    response.headers_mut().insert(name, value.parse().expect("a value"));
+                }
+                response
+            }
+            "/gone" => {
+                let _gone = Gone(Arc::clone(&self.dropped));
+                std::future::pending().await
+            }
+            "/gone/stream" => {
+                let gone = Gone(Arc::clone(&self.dropped));
+                let first = stream::once(async { Ok(Frame::data(Bytes::from("first"))) });
+                let rest = stream::once(async move {
+                    let _gone = gone;
+                    std::future::pending().await
+                });
+                Response::new(BodyExt::boxed(StreamBody::new(first.chain(rest))))
+            }
+            path @ ("/body" | "/body/elsewhere") => {
+                let is_here = path == "/body";
+                let body = Guarded::new(request.into_body(), self.limits).collect();
+                let outcome = if is_here {
+                    body.await
+                } else {
+                    tokio::spawn(body).await.expect("nobody stops it")
+                };
                 let status = match &outcome {
                     Ok(_) => StatusCode::OK,
                     Err(BodyError::TooLarge { .. }) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -162,6 +206,30 @@ impl Script {
             path => text(path.to_owned()),
         }
     }
+}
+
+/// How large the pieces of `/stream` are.
+pub(crate) const PIECES: [usize; 6] = [3, 0, 5_000, 1, 200_000, 4_096];
+
+/// Tells when it is dropped.
+struct Gone(Arc<Notify>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+fn pieces(pieces: impl IntoIterator<Item = io::Result<String>>) -> Response<Body> {
+    let frames = pieces.into_iter().map(|piece| piece.map(|piece| Frame::data(Bytes::from(piece))));
+    let frames: Vec<_> = frames.collect();
+    Response::new(BodyExt::boxed(StreamBody::new(stream::iter(frames))))
+}
+
+fn status(status: StatusCode) -> Response<Body> {
+    let mut response = text("");
+    *response.status_mut() = status;
+    response
 }
 
 type Taken = TokioIo<Upgraded>;
@@ -203,7 +271,7 @@ fn flood(mut taken: Taken) -> Using {
 }
 
 fn text(text: impl Into<Bytes>) -> Response<Body> {
-    Response::new(Full::new(text.into()).boxed())
+    Response::new(Full::new(text.into()).map_err(|never| match never {}).boxed())
 }
 
 /// A client that sends exactly what it is told to.
@@ -279,7 +347,7 @@ impl Client {
     pub(crate) async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
-    ) -> hyper::Result<Response<Incoming>> {
+    ) -> hyper::Result<Response<hyper::body::Incoming>> {
         match &mut self.sender {
             Sender::Http1(sender) => sender.lock().await.send_request(request).await,
             Sender::Http2(sender) => sender.send_request(request).await,

@@ -8,6 +8,14 @@
     reason = "a part of a library there, a module here"
 )]
 mod http1;
+#[path = "../../../../fuzz/src/requests.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::type_complexity,
+    reason = "a part of a library there, a module here"
+)]
+mod requests;
 #[path = "../../../../fuzz/src/sse.rs"]
 #[allow(
     dead_code,
@@ -21,10 +29,14 @@ use std::{fs, path::Path};
 
 use proptest::{collection::vec, prelude::*, sample::select};
 
+fn readers() -> impl Iterator<Item = &'static (&'static str, fn(&[u8]))> {
+    sse::READERS.iter().chain(http1::READERS).chain(requests::READERS)
+}
+
 #[test]
 fn every_reader_stands_its_corpus() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    for (name, reader) in sse::READERS.iter().chain(http1::READERS) {
+    for (name, reader) in readers() {
         let folder = corpus.join(name);
         let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{name}: {error}"));
         let files: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
@@ -38,7 +50,7 @@ fn every_reader_stands_its_corpus() {
 #[test]
 fn every_reader_has_a_fuzz_target() {
     let manifest = include_str!("../../../../fuzz/Cargo.toml");
-    for (name, _) in sse::READERS.iter().chain(http1::READERS) {
+    for (name, _) in readers() {
         assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name}");
     }
 }
@@ -85,6 +97,57 @@ const PIECES: &[&str] = &[
     "\n",
     "HTTP/1.1 200 OK\r\n",
 ];
+
+/// What requests are made of, good and bad, besides the lines and pieces above.
+const REQUESTS: &[&str] = &[
+    "GET /a HTTP/1.1\r\n",
+    "POST /b?c HTTP/1.1\r\n",
+    "POST http://test/d HTTP/1.1\r\n",
+    "HEAD /e HTTP/1.1\r\n",
+    "POST /f HTTP/1.0\r\n",
+    "OPTIONS * HTTP/1.1\r\n",
+    "\r\nGET /g HTTP/1.1\r\n",
+    "GET  /h HTTP/1.1\r\n",
+    "GET /i HTTP/2.0\r\n",
+    "GET /j HTTP/1.1\n",
+    "CONNECT k:1 HTTP/1.1\r\n",
+    "PRI * HTTP/2.0\r\n",
+    "G\0T /l HTTP/1.1\r\n",
+    "GET /\u{e9} HTTP/1.1\r\n",
+];
+const MORE_LINES: &[&str] = &[
+    "host: test\r\n",
+    "expect: 100-continue\r\n",
+    "connection: upgrade\r\nupgrade: echo\r\n",
+    "upgrade: h2c\r\n",
+];
+
+/// A request of random parts, with what a body needs more often than not.
+fn request() -> impl Strategy<Value = String> {
+    let line = prop_oneof![3 => select(LINES), 2 => select(MORE_LINES)];
+    let body = prop_oneof![
+        3 => Just(("", String::new())),
+        3 => Just(("content-length: 5\r\n", "hello".to_owned())),
+        3 => Just(("transfer-encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\n".to_owned())),
+        2 => (select(LINES), vec(select(PIECES), 0..6))
+            .prop_map(|(line, pieces)| (line, pieces.concat())),
+    ];
+    let head = prop_oneof![1 => Just(REQUESTS[1]), 1 => select(REQUESTS)];
+    (head, vec(line, 0..3), body).prop_map(|(head, lines, (framing, body))| {
+        [head, &lines.concat(), framing, "\r\n", &body].concat()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+    #[test]
+    fn what_is_understood_of_requests_is_what_others_understand(
+        requests in vec(request(), 1..4),
+        cut in 0..8_u8,
+    ) {
+        requests::run("requests", &[&[cut], requests.concat().as_bytes()].concat());
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]

@@ -16,8 +16,11 @@ use http::{
     response::Parts,
 };
 use http_body_util::{BodyExt as _, Full};
-use hyper::{body::Incoming, service::Service};
-use nuncio_net::listen::body::{BodyLimits, Guarded};
+use hyper::service::Service;
+use nuncio_net::listen::{
+    Incoming,
+    body::{BodyLimits, Guarded},
+};
 use nuncio_protocol::{dialect::Offered, version::Version};
 use nuncio_server::Front;
 

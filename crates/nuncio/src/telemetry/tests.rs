@@ -9,15 +9,12 @@ use std::{
 
 use http::Method;
 use http_body_util::{BodyExt as _, Full};
-use hyper::{
-    body::{Bytes, Incoming},
-    service::service_fn,
-};
+use hyper::{body::Bytes, service::service_fn};
 use nuncio_hub::{
     access::{self, AccessLine},
     metrics::{Direction, Status},
 };
-use nuncio_net::listen::{Drain, Listener};
+use nuncio_net::listen::{Drain, Incoming, Listener};
 use nuncio_protocol::{dialect::WireForm, operation::Operation, state::TaskState};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message as _;

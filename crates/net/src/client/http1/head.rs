@@ -5,14 +5,14 @@ use std::mem::MaybeUninit;
 use bytes::{Buf as _, Bytes};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version,
-    header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING},
+    header::{CONTENT_LENGTH, TRANSFER_ENCODING},
 };
 
-use super::{
-    Broken,
-    framing::{Chunk, Framing},
+use crate::{
+    client::HEADERS,
+    egress::CheckedUrl,
+    http1::{self, Chunk, Fault, Framing, number},
 };
-use crate::{client::HEADERS, egress::CheckedUrl};
 
 /// A body that is not longer is written together with its head.
 const SMALL_BODY: usize = 8 * 1024;
@@ -89,15 +89,6 @@ fn is_ours(name: &HeaderName) -> bool {
     )
 }
 
-/// Returns where the body begins, behind a head that is whole.
-pub(super) fn end(bytes: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'\n', bytes).find_map(|at| match bytes.get(at + 1..)? {
-        [b'\n', ..] => Some(at + 2),
-        [b'\r', b'\n', ..] => Some(at + 3),
-        _ => None,
-    })
-}
-
 /// The head of an answer.
 pub(super) struct Head {
     status: StatusCode,
@@ -107,46 +98,42 @@ pub(super) struct Head {
 
 impl Head {
     /// Reads a head with the empty line that ends it. Its values are slices of it.
-    pub(super) fn read(bytes: &Bytes) -> Result<Self, Broken> {
-        let malformed = Broken::Malformed("no head of HTTP/1");
+    pub(super) fn read(bytes: &Bytes) -> Result<Self, Fault> {
+        let malformed = Fault::Malformed("no head of HTTP/1");
         let mut room = [const { MaybeUninit::uninit() }; HEADERS];
         let mut read = httparse::Response::new(&mut []);
         let parser = httparse::ParserConfig::default();
         match parser.parse_response_with_uninit_headers(&mut read, bytes, &mut room) {
             Ok(httparse::Status::Complete(end)) if end == bytes.len() => {}
-            Err(httparse::Error::TooManyHeaders) => return Err(Broken::TooLong),
+            Err(httparse::Error::TooManyHeaders) => return Err(Fault::TooLong),
             Ok(_) | Err(_) => return Err(malformed),
         }
         let version = if read.version == Some(1) { Version::HTTP_11 } else { Version::HTTP_10 };
         let status = read.code.and_then(|code| StatusCode::from_u16(code).ok());
         let Some(status) = status else { return Err(malformed) };
-        let mut headers = HeaderMap::with_capacity(read.headers.len());
-        for header in read.headers.iter() {
-            let Some((name, value)) = kept(bytes, header) else { return Err(malformed) };
-            headers.append(name, value);
-        }
+        let headers = http1::headers(bytes, read.headers).ok_or(malformed)?;
         Ok(Self { status, version, headers })
     }
 
     /// Tells whether the answer itself is still to come.
-    pub(super) fn is_interim(&self) -> Result<bool, Broken> {
+    pub(super) fn is_interim(&self) -> Result<bool, Fault> {
         if self.status == StatusCode::SWITCHING_PROTOCOLS {
-            return Err(Broken::Malformed("another protocol, which nobody asked for"));
+            return Err(Fault::Malformed("another protocol, which nobody asked for"));
         }
         Ok(self.status.is_informational())
     }
 
     /// Says how the end of the body is known (RFC 9112 §6.3), and whether the connection can be
     /// used behind it.
-    pub(super) fn framing(&self, skips_body: bool) -> Result<(Framing, bool), Broken> {
-        let mut is_kept = self.is_kept();
+    pub(super) fn framing(&self, skips_body: bool) -> Result<(Framing, bool), Fault> {
+        let mut is_kept = http1::is_kept(self.version, &self.headers);
         let has_none = matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         let length = self.length()?;
         let framing = if skips_body || has_none {
             Framing::Over
         } else if let Some(coding) = self.headers.get_all(TRANSFER_ENCODING).iter().next_back() {
             if self.version == Version::HTTP_10 {
-                return Err(Broken::Malformed("chunks, which HTTP/1.0 does not have"));
+                return Err(Fault::Malformed("chunks, which HTTP/1.0 does not have"));
             }
             // Who says both is understood by its chunks, but not believed twice.
             is_kept &= length.is_none();
@@ -174,27 +161,14 @@ impl Head {
         answer
     }
 
-    fn is_kept(&self) -> bool {
-        let mut is_kept = self.version == Version::HTTP_11;
-        for value in self.headers.get_all(CONNECTION) {
-            for token in value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
-                if token.eq_ignore_ascii_case(b"close") {
-                    return false;
-                }
-                is_kept |= token.eq_ignore_ascii_case(b"keep-alive");
-            }
-        }
-        is_kept
-    }
-
     /// Reads the length of the body. Who says it more than once must say the same.
-    fn length(&self) -> Result<Option<u64>, Broken> {
+    fn length(&self) -> Result<Option<u64>, Fault> {
         let mut length = None;
         for value in self.headers.get_all(CONTENT_LENGTH) {
             for text in value.as_bytes().split(|byte| *byte == b',') {
                 let said = number(text.trim_ascii(), 10);
                 if said.is_none() || length.is_some_and(|length| Some(length) != said) {
-                    return Err(Broken::Malformed("a length that is none"));
+                    return Err(Fault::Malformed("a length that is none"));
                 }
                 length = said;
             }
@@ -203,37 +177,12 @@ impl Head {
     }
 }
 
-/// Reads digits and nothing but digits: no sign, no space.
-pub(super) fn number(digits: &[u8], radix: u32) -> Option<u64> {
-    let digits = str::from_utf8(digits).ok()?;
-    let is_plain = digits.chars().all(|digit| digit.is_digit(radix));
-    if is_plain { u64::from_str_radix(digits, radix).ok() } else { None }
-}
-
-/// Tells whether a line, without its end, is a header.
-pub(super) fn is_header(line: &[u8]) -> bool {
-    let Some(colon) = memchr::memchr(b':', line) else { return false };
-    let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-    HeaderName::from_bytes(name).is_ok() && HeaderValue::from_bytes(value).is_ok()
-}
-
-/// Keeps a header; its value is a slice of the head.
-fn kept(head: &Bytes, header: &httparse::Header<'_>) -> Option<(HeaderName, HeaderValue)> {
-    let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
-    // An empty slice has no place of its own.
-    let value = match header.value {
-        [] => Bytes::new(),
-        value => head.slice_ref(value),
-    };
-    Some((name, HeaderValue::from_maybe_shared(value).ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Head, Broken> {
-        let end = end(text.as_bytes()).expect("the head is whole");
+    fn read(text: &str) -> Result<Head, Fault> {
+        let end = http1::end_of_head(text.as_bytes(), 0).expect("the head is whole");
         Head::read(&Bytes::copy_from_slice(&text.as_bytes()[..end]))
     }
 
@@ -249,20 +198,6 @@ mod tests {
             head.framing(false)
         });
         assert!(framing.is_err(), "{text:?}: {framing:?}");
-    }
-
-    #[test]
-    fn the_end_of_a_head_is_found() {
-        for (text, expected) in [
-            ("", None),
-            ("HTTP/1.1 200 OK\r\n", None),
-            ("HTTP/1.1 200 OK\r\n\r", None),
-            ("HTTP/1.1 200 OK\r\n\r\nbody\r\n\r\n", Some(19)),
-            ("HTTP/1.1 200 OK\n\nbody", Some(17)),
-            ("HTTP/1.1 200 OK\r\na: b\r\n\r\n", Some(25)),
-        ] {
-            assert_eq!(end(text.as_bytes()), expected, "{text:?}");
-        }
     }
 
     #[test]

@@ -1,15 +1,13 @@
-//! Where the body of an answer ends.
+//! Where a body ends.
 
 use bytes::{Buf as _, Bytes, BytesMut};
+use http::{HeaderName, HeaderValue};
 
-use super::{
-    Broken,
-    head::{self, number},
-};
+use super::{Fault, number};
 
-/// What is still to come of an answer.
+/// What is still to come of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
+pub(crate) enum Framing {
     Head {
         /// Whether nothing follows, whatever it says.
         skips_body: bool,
@@ -25,7 +23,7 @@ pub(super) enum Framing {
 
 /// What comes next in a body of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Chunk {
+pub(crate) enum Chunk {
     Size,
     /// So many bytes, at least one.
     Data(u64),
@@ -36,7 +34,7 @@ pub(super) enum Chunk {
 
 /// What was found.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(crate) enum Taken {
     Piece(Bytes),
     /// More has to arrive first.
     Nothing,
@@ -49,12 +47,12 @@ const TRAILER_BYTES: usize = 16 * 1024;
 
 impl Framing {
     /// Takes the next piece of a body off what was received.
-    pub(super) fn take(&mut self, received: &mut BytesMut) -> Result<Taken, Broken> {
+    pub(crate) fn take(&mut self, received: &mut BytesMut) -> Result<Taken, Fault> {
         loop {
             *self = match *self {
                 Self::Over => return Ok(Taken::End),
                 _ if received.is_empty() => return Ok(Taken::Nothing),
-                Self::Head { .. } => return Err(Broken::Malformed("a body before its head")),
+                Self::Head { .. } => return Err(Fault::Malformed("a body before its head")),
                 Self::Rest => return Ok(Taken::Piece(received.split().freeze())),
                 Self::Length(left) => {
                     let (piece, left) = split(received, left);
@@ -70,10 +68,10 @@ impl Framing {
                 Self::Chunks(chunk) => {
                     let Some(end) = memchr::memchr(b'\n', received) else {
                         let is_too_long = received.len() > LONGEST_LINE;
-                        return if is_too_long { Err(Broken::TooLong) } else { Ok(Taken::Nothing) };
+                        return if is_too_long { Err(Fault::TooLong) } else { Ok(Taken::Nothing) };
                     };
                     let line = received[..end].strip_suffix(b"\r");
-                    let line = line.ok_or(Broken::Malformed("a line that does not end in CRLF"))?;
+                    let line = line.ok_or(Fault::Malformed("a line that does not end in CRLF"))?;
                     let next = chunk.after(line)?;
                     received.advance(end + 1);
                     next.map_or(Self::Over, Self::Chunks)
@@ -85,24 +83,24 @@ impl Framing {
 
 impl Chunk {
     /// Returns what comes behind a line; `None`: nothing.
-    fn after(self, line: &[u8]) -> Result<Option<Self>, Broken> {
+    fn after(self, line: &[u8]) -> Result<Option<Self>, Fault> {
         match self {
             Self::Size => {
                 let end = line.iter().position(|byte| matches!(byte, b';' | b' ' | b'\t'));
                 match number(&line[..end.unwrap_or(line.len())], 16) {
                     Some(0) => Ok(Some(Self::Trailers(0))),
                     Some(size) => Ok(Some(Self::Data(size))),
-                    None => Err(Broken::Malformed("a chunk without a size")),
+                    None => Err(Fault::Malformed("a chunk without a size")),
                 }
             }
             Self::End if line.is_empty() => Ok(Some(Self::Size)),
             Self::Trailers(_) if line.is_empty() => Ok(None),
-            Self::Trailers(bytes) if bytes + line.len() > TRAILER_BYTES => Err(Broken::TooLong),
-            Self::Trailers(_) if !head::is_header(line) => {
-                Err(Broken::Malformed("a trailer that is no header"))
+            Self::Trailers(bytes) if bytes + line.len() > TRAILER_BYTES => Err(Fault::TooLong),
+            Self::Trailers(_) if !is_header(line) => {
+                Err(Fault::Malformed("a trailer that is no header"))
             }
             Self::Trailers(bytes) => Ok(Some(Self::Trailers(bytes + line.len() + 2))),
-            Self::End | Self::Data(_) => Err(Broken::Malformed("a chunk longer than its size")),
+            Self::End | Self::Data(_) => Err(Fault::Malformed("a chunk longer than its size")),
         }
     }
 }
@@ -113,6 +111,13 @@ fn split(received: &mut BytesMut, left: u64) -> (Bytes, u64) {
     (received.split_to(count).freeze(), left - count as u64)
 }
 
+/// Tells whether a line, without its end, is a header.
+fn is_header(line: &[u8]) -> bool {
+    let Some(colon) = memchr::memchr(b':', line) else { return false };
+    let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+    HeaderName::from_bytes(name).is_ok() && HeaderValue::from_bytes(value).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -120,7 +125,7 @@ mod tests {
     use super::*;
 
     /// Reads a body that arrives in pieces; how many bytes came behind it.
-    fn read(mut framing: Framing, pieces: &[&[u8]]) -> Result<(Vec<u8>, Option<usize>), Broken> {
+    fn read(mut framing: Framing, pieces: &[&[u8]]) -> Result<(Vec<u8>, Option<usize>), Fault> {
         let (mut body, mut received) = (Vec::new(), BytesMut::new());
         let mut is_over = false;
         for piece in pieces {
@@ -175,9 +180,9 @@ mod tests {
     #[test]
     fn what_is_between_chunks_is_limited() {
         let endless = format!("1;{}", "x".repeat(LONGEST_LINE + 1));
-        assert!(matches!(read(CHUNKS, &[endless.as_bytes()]), Err(Broken::TooLong)));
+        assert!(matches!(read(CHUNKS, &[endless.as_bytes()]), Err(Fault::TooLong)));
         let endless = format!("0\r\n{}", "t: railer\r\n".repeat(TRAILER_BYTES / 8));
-        assert!(matches!(read(CHUNKS, &[endless.as_bytes()]), Err(Broken::TooLong)));
+        assert!(matches!(read(CHUNKS, &[endless.as_bytes()]), Err(Fault::TooLong)));
     }
 
     proptest! {
