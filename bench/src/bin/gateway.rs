@@ -12,8 +12,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use http::{HeaderValue, Request, Uri, header::AUTHORIZATION};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::TokioIo;
+use hyper::service::service_fn;
 use nuncio_auth::{Gatekeeper, pair::Minter};
 use nuncio_client::{
     Client,
@@ -28,7 +27,10 @@ use nuncio_hub::{
     memory::MemoryHub,
     name::AgentName,
 };
-use nuncio_net::{Errand, Guard, Policy, Purpose, Trust};
+use nuncio_net::{
+    Errand, Guard, Policy, Purpose, Trust,
+    listen::{Drain, Incoming, Limits, Listener},
+};
 use nuncio_protocol::{
     card::{AgentCard, Binding},
     ids::Organisation,
@@ -37,7 +39,6 @@ use nuncio_protocol::{
 };
 use nuncio_store::sqlite::{self, SqliteStore};
 use nuncio_tasks::{memory::MemoryStore, store::Store};
-use tokio::net::TcpListener;
 use tower::ServiceExt as _;
 
 /// As in the `nuncio` program.
@@ -50,21 +51,19 @@ const AGENT: &str = "echo";
 async fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [agent, version] = &*arguments else { bail!("the agent's address, and its version") };
-    let port = env::var("PORT").context("PORT must be set")?.parse()?;
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    let port: u16 = env::var("PORT").context("PORT must be set")?.parse()?;
+    let mut limits = Limits::default();
+    limits.connections = 100_000;
+    limits.connections_per_address = 100_000;
+    let listener = Listener::bind((Ipv4Addr::LOCALHOST, port).into()).await?.limits(limits);
     let store = env::var("STORE").unwrap_or_else(|_| "memory".to_owned());
     let version = Version::parse(version).context("a version such as 1.0")?;
     serve(listener, agent.parse()?, version, &store).await
 }
 
 /// Serves on behalf of an agent that speaks one version.
-async fn serve(
-    listener: TcpListener,
-    agent: SocketAddr,
-    version: Version,
-    store: &str,
-) -> Result<()> {
-    let address = listener.local_addr()?;
+async fn serve(listener: Listener, agent: SocketAddr, version: Version, store: &str) -> Result<()> {
+    let address = listener.local_addr();
     let organisation = Organisation::parse("main")?;
     let directory = Directory::open(Arc::new(MemoryHub::default()), Options::default()).await?;
     let gatekeeper = Gatekeeper::builder().api_keys(directory.clone()).build()?;
@@ -93,18 +92,11 @@ async fn serve(
     let key = hub.directory.new_key(&organisation, "bench", &scopes, None, &actor).await?;
     let key = HeaderValue::try_from(format!("Bearer {}", key.key))?;
     let router = nuncio_hub::http::router(hub);
-    loop {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        let (router, key) = (router.clone(), key.clone());
-        tokio::spawn(async move {
-            let service = service_fn(move |request| {
-                router.clone().oneshot(as_caller(request, key.clone()).map(axum::body::Body::new))
-            });
-            // A client that goes away is no news.
-            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
-        });
-    }
+    let service = service_fn(move |request| {
+        router.clone().oneshot(as_caller(request, key.clone()).map(axum::body::Body::new))
+    });
+    listener.serve(service, Drain::new()).await;
+    Ok(())
 }
 
 /// Makes a request to the hub of a request to the agent.
