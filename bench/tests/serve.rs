@@ -86,10 +86,10 @@ async fn messages_are_answered_from_postgres() {
 
 #[tokio::test]
 async fn whole_streams_are_counted() {
-    let names = ["typed", "bare", "ours, memory", "ours, SQLite"].as_slice();
+    let names = ["typed", "bare", "durable", "ours, memory", "ours, SQLite"].as_slice();
     let tables =
         [("64 streams × 100 chunks", 64 * 103, names), ("1 stream × 100 chunks", 103, names)];
-    let report = check(settings("stream"), &tables, 4).await;
+    let report = check(settings("stream"), &tables, 5).await;
     for table in &report.tables {
         // The task, working, the chunks, completed.
         let whole = |count: &u64| count.is_multiple_of(103);
@@ -155,10 +155,10 @@ async fn a_server_that_does_not_echo_ends_the_run() {
 async fn our_server_and_our_client_answer_right() {
     let mut ours = settings("stream");
     ours.ours = Ours::Echo;
-    let names = ["typed", "bare", "ours, memory", "ours, SQLite"].as_slice();
+    let names = ["typed", "bare", "durable", "ours, memory", "ours, SQLite"].as_slice();
     let tables =
         [("64 streams × 100 chunks", 64 * 103, names), ("1 stream × 100 chunks", 103, names)];
-    check(ours, &tables, 4).await;
+    check(ours, &tables, 5).await;
     let mut ours = settings("client");
     ours.ours = Ours::Echo;
     check(ours, &[("client, 64 in flight", 64, &["bare client", "our client"])], 2).await;

@@ -174,11 +174,12 @@ async fn answer(kind: Arc<Kind>, request: Request<Incoming>) -> hyper::Result<Re
     })
 }
 
-/// What must be kept before it is said.
-fn kept(request: &[u8], answer: &Answer) -> Option<Bytes> {
+/// What must be kept before it is said: an answer to a message, and of a stream the message.
+fn kept(request: &Bytes, answer: &Answer) -> Option<Bytes> {
     match answer {
         Answer::Whole(text) if is_about(request, "SendMessage") => Some(text.clone()),
-        _ => None,
+        Answer::Events(_) => Some(request.clone()),
+        Answer::Whole(_) | Answer::Burst(_) => None,
     }
 }
 
