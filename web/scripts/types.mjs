@@ -2,11 +2,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import openapi, { astToString } from 'openapi-typescript';
 
-const source = new URL('../../docs/reference/openapi.json', import.meta.url);
+const source = new URL('../../crates/hub/openapi.json', import.meta.url);
 const target = new URL('../src/lib/schema.d.ts', import.meta.url);
 
 const made =
-  '// Made by `npm run types` of docs/reference/openapi.json.\n\n' +
+  '// Made by `npm run types` of crates/hub/openapi.json.\n\n' +
   astToString(await openapi(source, { alphabetize: true }));
 
 if (process.argv.includes('--check')) {

@@ -28,6 +28,7 @@ use axum::{
     routing::{any, get, post},
 };
 
+pub use self::api::description;
 pub(crate) use self::{calls::Endpoints, facade::tell_ended, who::Who};
 use crate::hub::Hub;
 

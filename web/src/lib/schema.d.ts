@@ -1,4 +1,4 @@
-// Made by `npm run types` of docs/reference/openapi.json.
+// Made by `npm run types` of crates/hub/openapi.json.
 
 export interface paths {
     "/": {

@@ -24,6 +24,7 @@ use axum::{
     routing::{delete, get, post, put},
 };
 
+pub use self::openapi::description;
 pub(super) use self::{openapi::openapi, tasks::sight};
 use crate::hub::Hub;
 

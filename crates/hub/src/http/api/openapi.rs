@@ -1,9 +1,9 @@
 //! `/openapi.json`: the management API in words that programs understand.
 //!
 //! Handlers describe themselves. What all of them share is added here: how callers prove who
-//! they are, and what a refusal looks like.
-
-use std::sync::LazyLock;
+//! they are, and what a refusal looks like. That is done when the program is made, and not by the
+//! program: `openapi.json` in the folder of this crate is the document, and a test holds it to
+//! what the handlers say.
 
 use axum::response::{IntoResponse, Response};
 use http::{
@@ -148,16 +148,18 @@ struct Handlers;
 
 /// Returns the document.
 pub(crate) async fn openapi() -> Response {
-    static TEXT: LazyLock<String> = LazyLock::new(text);
+    const TEXT: &str = include_str!("../../../openapi.json");
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (CACHE_CONTROL, HeaderValue::from_static("public, max-age=60")),
     ];
-    (headers, TEXT.as_str()).into_response()
+    (headers, TEXT).into_response()
 }
 
-/// Writes the document.
-fn text() -> String {
+/// Writes the document anew, from what the handlers say.
+///
+/// A hub serves what this has written once: a program that never calls it has no room for it.
+pub fn description() -> String {
     let mut document = Handlers::openapi();
     document.info.license = None;
     describe_shared(&mut document);
