@@ -41,6 +41,7 @@ use self::{
     connection::{Server, Tasks},
 };
 pub use self::{
+    addresses::reachable,
     body::{BodyError, BodyLimits},
     drain::Drain,
     incoming::Incoming,

@@ -1,10 +1,21 @@
-//! How many connections each address has.
+//! Addresses: what to call our own, and how many connections each of the others has.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
-    net::{IpAddr, Ipv6Addr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+
+/// Returns an address by which this machine reaches a listener. One that listens at all addresses
+/// has no other name that leads anywhere.
+pub fn reachable(listening: SocketAddr) -> SocketAddr {
+    let ip = match listening.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listening.port())
+}
 
 /// Counts connections by address. An IPv6 network of 64 bits counts as one address: whoever
 /// has one has all of it.

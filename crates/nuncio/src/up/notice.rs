@@ -4,6 +4,7 @@ use std::{env, io::IsTerminal as _, net::SocketAddr, path::Path};
 
 use anyhow::Context as _;
 use nuncio_hub::Hub;
+use nuncio_net::listen::reachable;
 
 use super::keys::Key;
 use crate::{data, demo::TRY};
@@ -30,12 +31,17 @@ pub(super) fn leave(
 #[expect(clippy::print_stderr, reason = "for people, and for scripts that wait for it")]
 pub(super) fn say(hub: &Hub, address: SocketAddr, (key, login): (&Key, &str), has_demo: bool) {
     let url = local_url(hub, address);
-    eprintln!("listening on {url}");
+    eprintln!("listening on {}://{address}", scheme(hub));
     if hub.settings.is_open {
         eprintln!("OPEN: everybody on this machine is an administrator");
     }
     if key.is_new {
         eprintln!("made the administrator's key, kept in {}", key.path.display());
+    }
+    if address.ip().is_unspecified() && hub.settings.public_url == url {
+        eprintln!(
+            "for others:   cards and links say {url}; --public-url says where others find it"
+        );
     }
     eprintln!("log in:       {login}");
     if std::io::stderr().is_terminal() {
@@ -73,7 +79,11 @@ fn typed() -> String {
     }
 }
 
+/// Returns where those on this machine find the hub.
 fn local_url(hub: &Hub, address: SocketAddr) -> String {
-    let scheme = if hub.settings.public_url.starts_with("https:") { "https" } else { "http" };
-    format!("{scheme}://{address}")
+    format!("{}://{}", scheme(hub), reachable(address))
+}
+
+fn scheme(hub: &Hub) -> &'static str {
+    if hub.settings.public_url.starts_with("https:") { "https" } else { "http" }
 }

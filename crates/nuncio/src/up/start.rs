@@ -22,7 +22,7 @@ use nuncio_hub::{
 use nuncio_net::{
     Client, Guard, Policy,
     egress::{Errand, Purpose},
-    listen::{self, ClientAuth, Listener, Tls, told_to_stop},
+    listen::{self, ClientAuth, Listener, Tls, reachable, told_to_stop},
 };
 use nuncio_protocol::{card::sign::KeySet, ids::Organisation, json};
 use nuncio_store::postgres::{self, NotifyHints};
@@ -308,7 +308,7 @@ fn public_url(configuration: &Configuration, address: SocketAddr) -> String {
         return url.as_str().to_owned();
     }
     let scheme = if configuration.tls.is_some() { "https" } else { "http" };
-    format!("{scheme}://{address}")
+    format!("{scheme}://{}", reachable(address))
 }
 
 async fn stop_when_told(hub: Hub, mcp: mcp::Endpoint, patience: Duration) {

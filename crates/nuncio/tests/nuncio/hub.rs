@@ -269,6 +269,28 @@ fn nobody_from_elsewhere_is_let_in_unproved() {
     assert!(came.err.contains("--open") || came.err.contains("open"), "{}", came.err);
 }
 
+/// A card that says `0.0.0.0` leads nobody anywhere.
+#[test]
+fn a_hub_that_listens_everywhere_is_called_by_an_address_that_leads_to_it() {
+    let user = User::new();
+    let mut command = user.command(&["up", "--host", "0.0.0.0", "--port", "0", "--in-memory"]);
+    let hub = Program::start_until(&mut command, "log in:       http://");
+    assert!(hub.said().contains("listening on http://0.0.0.0:"), "{}", hub.said());
+    assert!(hub.said().contains("--public-url"), "{}", hub.said());
+    let (host, _) = hub.address().split_once('/').expect("a link");
+    assert!(host.starts_with("127.0.0.1:"), "{host}");
+    let came = user.run(&["card", "get", "-a", &format!("http://{host}"), "-o", "json"]);
+    assert_eq!(came.code, 0, "{}", came.err);
+    assert!(came.out.contains(host) && !came.out.contains("0.0.0.0"), "{}", came.out);
+
+    let user = User::new();
+    let mut command = user.command(&["up", "--host", "0.0.0.0", "--port", "0", "--in-memory"]);
+    command.args(["--public-url", "http://hub.test"]);
+    let hub = Program::start_until(&mut command, "log in:       http://");
+    assert!(!hub.said().contains("for others"), "{}", hub.said());
+    assert!(hub.address().starts_with("hub.test/"), "{}", hub.address());
+}
+
 #[test]
 fn an_open_hub_says_so_and_needs_no_key() {
     let user = User::new();

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use nuncio_auth::Gatekeeper;
 use nuncio_net::{
     Client, Guard, Policy,
-    listen::{self, Drain, Listener, Tls, body::BodyLimits},
+    listen::{self, Drain, Listener, Tls, body::BodyLimits, reachable},
 };
 use nuncio_protocol::{
     card::{
@@ -261,14 +261,15 @@ impl Server {
             grpc = listener.local_addr();
             listeners.push(listener);
         }
-        let local_url = format!("{}://{own}", if self.tls.is_some() { "https" } else { "http" });
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        let local_url = format!("{scheme}://{own}");
         let url = match &self.public_url {
             Some(url) => url.trim_end_matches('/').to_owned(),
-            None => local_url.clone(),
+            None => format!("{scheme}://{}", reachable(own)),
         };
         let grpc = match &self.public_url {
             Some(_) if listeners.len() == 1 => authority(&url)?,
-            _ => grpc.to_string(),
+            _ => reachable(grpc).to_string(),
         };
         let keys = self.finish_cards(&url, &grpc)?;
         let card = self.card.clone();
