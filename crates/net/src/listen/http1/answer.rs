@@ -10,13 +10,13 @@ use std::{
 
 use bytes::{Buf, Bytes};
 use http::{
-    HeaderMap, HeaderName, StatusCode, Version,
+    HeaderName, StatusCode, Version,
     header::{CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING},
     response,
 };
 use tokio::io::AsyncWrite;
 
-use crate::http1::number;
+use crate::http1::{self, number};
 
 /// What is said to somebody who waits before it sends a body.
 pub(super) const GO_ON: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
@@ -85,7 +85,8 @@ impl Out {
                 None => (Rest::Open, None),
             },
         };
-        *is_kept &= rest != Rest::Open && !says_close(&head.headers);
+        // A service may want the connection to end, too.
+        *is_kept &= rest != Rest::Open && http1::is_kept(Version::HTTP_11, &head.headers);
 
         let line = |(name, value): (&HeaderName, &http::HeaderValue)| {
             name.as_str().len() + value.len() + 4
@@ -230,13 +231,6 @@ impl Rest {
     pub(super) fn is_nothing(self) -> bool {
         self == Self::Nothing
     }
-}
-
-fn says_close(headers: &HeaderMap) -> bool {
-    headers.get_all(CONNECTION).iter().any(|value| {
-        let mut tokens = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-        tokens.any(|token| token.eq_ignore_ascii_case(b"close"))
-    })
 }
 
 /// Writes the time of day, of which a text is made once a second.
