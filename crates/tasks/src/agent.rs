@@ -79,7 +79,8 @@ pub struct Conduct {
     /// Whether messages may come while the agent works; it must read [`Turn::input`] then.
     pub listens: bool,
     /// Whether the work may begin before the task is on disk, so that a short turn is written
-    /// as one. Only for work that changes nothing outside. Keyed messages never begin early.
+    /// as one. Only for work that changes nothing outside: of a keyed message that was sent
+    /// before it may begin once more, and ends unheard where it first waits for anything.
     pub begins_early: bool,
     /// Whether a message without a key counts as keyed by its identifier.
     pub dedupes_by_message_id: bool,

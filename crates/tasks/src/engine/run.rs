@@ -222,9 +222,10 @@ impl Run {
     }
 
     async fn run(mut self: Box<Self>, mut tell: Tell) {
-        let waits = self.opening.as_ref().is_some_and(|opening| {
-            opening.key.is_some() || opening.id_is_given || !self.agent.conduct().begins_early
-        });
+        let waits = self
+            .opening
+            .as_ref()
+            .is_some_and(|opening| opening.id_is_given || !self.agent.conduct().begins_early);
         if !waits || Box::pin(self.write(false, &mut tell)).await == Step::GoOn {
             while let Some(message) = self.turn(&mut tell).await {
                 (self.message, self.cause) = (Some(message), Cause::Message);

@@ -55,6 +55,10 @@ impl Agent for Scripted {
                 self.gate.notified().await;
                 output.text("waited").await?;
             }
+            "pause" => {
+                tokio::task::yield_now().await;
+                output.text("paused").await?;
+            }
             "ask" => output.ask("which one?").await?,
             "chunks" => chunks(&output).await?,
             "fail" => return Err(Failure::new("no")),
@@ -462,6 +466,25 @@ async fn the_same_keyed_message_runs_once() {
     assert_eq!(house.runs.load(Ordering::SeqCst), 1);
     check_error(house.tasks.send(&keyed("k"), say("ask")).await, ErrorKind::InvalidParams);
     check_error(house.tasks.send(&keyed(""), say("ask")).await, ErrorKind::InvalidParams);
+}
+
+#[tokio::test]
+async fn the_same_keyed_message_becomes_one_task_also_if_work_begins_early() {
+    let house = house(|conduct| conduct.begins_early = true);
+    for text in ["echo", "pause"] {
+        let send = |request| async { house.tasks.send(&keyed(text), request).await };
+        let request = say(text);
+        let first = send(request.clone()).await.unwrap().into_task().unwrap();
+        let again = send(request.clone()).await.unwrap().into_task().unwrap();
+        assert_eq!(first.status.state, TaskState::Completed);
+        assert_eq!(again, first);
+        let events = house.tasks.stream(&keyed(text), request).await.unwrap();
+        let told = all(events).await;
+        assert_eq!(told.last().unwrap().1.state(), Some(TaskState::Completed));
+        check_error(send(say("ask")).await, ErrorKind::InvalidParams);
+    }
+    let list = house.tasks.list(&call(), ListTasksRequest::default()).await.unwrap();
+    assert_eq!(list.into_value().unwrap().tasks.len(), 2);
 }
 
 #[tokio::test]
