@@ -71,9 +71,13 @@ async fn serve(listener: Listener, agent: SocketAddr, version: Version, store: &
     settings.limits.requests = u32::MAX;
     settings.limits.streams = 100_000;
     let minter = Minter::generate(settings.public_url.clone())?;
-    let mut parts = Parts::new(directory, gatekeeper, Guard::new(local()), minter, settings);
+    let guard = Guard::new(local());
+    let client = nuncio_net::Client::builder(guard.clone()).connections(100_000).build()?;
+    let mut parts = Parts::new(directory, gatekeeper, guard, minter, settings);
+    parts.client = Client::new(client.with_traces());
     let mut settings = gateway::Settings::new(organisation.clone());
     settings.limits.in_flight = 100_000;
+    settings.limits.unfinished_tasks = 1_000_000;
     let gateway = Gateway::start(parts.ground(), settings, open(store)?, |engine| {
         let mut settings = nuncio_tasks::engine::Settings::default();
         settings.unfinished_tasks = 1_000_000;

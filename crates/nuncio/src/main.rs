@@ -27,6 +27,7 @@ mod agent;
 mod failure;
 mod follow;
 mod logins;
+mod open_files;
 mod output;
 mod parts;
 mod settings;
@@ -141,6 +142,9 @@ async fn main() -> ExitCode {
 
 async fn run(command: Command) -> Result<ExitCode, Failure> {
     let serving = |error: anyhow::Error| Failure::internal(format!("{error:#}"));
+    if matches!(command, Command::Up(_) | Command::Serve(_) | Command::Mock(_)) {
+        open_files::allow_most();
+    }
     let done = match command {
         // What it finds is no failure of its own, and has a code.
         Command::Doctor(arguments) => return Ok(Box::pin(doctor::run(arguments)).await),

@@ -95,10 +95,14 @@ impl Changes {
 }
 
 /// Returns the limits that are built into what is started, and whether they are different.
-fn fixed(new: &Limits, old: &Limits) -> [(&'static str, bool); 9] {
+fn fixed(new: &Limits, old: &Limits) -> [(&'static str, bool); 10] {
     [
         ("limits.request_body", new.request_body != old.request_body),
         ("limits.connections", new.connections != old.connections),
+        (
+            "limits.connections_per_address",
+            new.connections_per_address != old.connections_per_address,
+        ),
         ("limits.header_timeout", new.header_timeout != old.header_timeout),
         ("limits.drain", new.drain != old.drain),
         ("limits.connect_timeout", new.connect_timeout != old.connect_timeout),

@@ -14,8 +14,10 @@ use super::{ByteSize, HumanDuration, Placed};
 pub struct Limits {
     /// The largest body of a request.
     pub request_body: ByteSize,
-    /// The most connections that are open.
+    /// The most connections that are open; and as many to agents.
     pub connections: NonZeroU32,
+    /// The most connections of one address. Raise it where callers come through a proxy.
+    pub connections_per_address: NonZeroU32,
     /// How long the head of a request may take to come.
     pub header_timeout: HumanDuration,
     /// How long requests may go on once the hub is told to stop.
@@ -61,6 +63,7 @@ impl Default for Limits {
         Self {
             request_body: ByteSize::mebibytes(10),
             connections: count(10_000),
+            connections_per_address: count(1_024),
             header_timeout: seconds(10),
             drain: seconds(30),
             calls_per_minute: count(600),

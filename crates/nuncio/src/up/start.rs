@@ -101,6 +101,8 @@ async fn bind(configuration: &Configuration) -> anyhow::Result<Listener> {
         .with_context(|| format!("listen at {text}: the name has no address"))?;
     let mut limits = listen::Limits::default();
     limits.connections = usize::try_from(configuration.limits.connections.get())?;
+    limits.connections_per_address =
+        usize::try_from(configuration.limits.connections_per_address.get())?;
     limits.header_timeout = configuration.limits.header_timeout.get();
     let listener = Listener::bind(address).await.map_err(|error| taken::explain(error, address))?;
     let listener = listener.limits(limits);
@@ -150,9 +152,12 @@ async fn assemble(
     // Streams are told to resume in the rest of it.
     settings.drain = configuration.limits.drain.get() * 3 / 4;
     settings.limits = limits::of_callers(configuration);
-    let client = Client::builder(guard.clone());
-    let client = client.connect_limit(configuration.limits.connect_timeout.get()).build()?;
-    let client = client.with_traces();
+    let client = Client::builder(guard.clone())
+        .connect_limit(configuration.limits.connect_timeout.get())
+        // Whoever is let in is carried on.
+        .connections(usize::try_from(configuration.limits.connections.get())?)
+        .build()?
+        .with_traces();
     let mut parts = Parts::new(directory, gatekeeper, guard, minter, settings);
     parts.client = nuncio_client::Client::new(client);
     parts.metrics = Metrics::with_agents(configuration.telemetry.agents);

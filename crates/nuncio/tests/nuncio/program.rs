@@ -1,8 +1,11 @@
 //! The `nuncio` program from outside.
 
 use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
     path::Path,
     process::{Command, Output},
+    time::Duration,
 };
 
 use nuncio_testkit::program::Program;
@@ -61,6 +64,23 @@ fn what_a_program_writes_at_once_is_one_piece() {
     let serving = serve(&["--in-memory", "--", "sh", "-c", "printf %01000d 0"]);
     let answer = say(&serving, "hello");
     assert!(answer.contains(&format!(r#""text":"{}""#, "0".repeat(1_000))), "{answer}");
+}
+
+#[test]
+fn a_shell_that_allows_few_files_does_not_limit_who_is_let_in() {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -Sn 40; exec \"$0\" serve --port 0 --in-memory"]);
+    let serving = Program::start(shell.arg(env!("CARGO_BIN_EXE_nuncio")));
+    let open = || TcpStream::connect(serving.address()).expect("it listens");
+    let callers: Vec<TcpStream> = (0..60).map(|_| open()).collect();
+    for mut caller in &callers {
+        caller.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let card = "GET /.well-known/agent-card.json HTTP/1.1\r\nhost: here\r\n\r\n";
+        caller.write_all(card.as_bytes()).unwrap();
+        let mut status = [0; 15];
+        caller.read_exact(&mut status).expect("an answer");
+        assert_eq!(&status, b"HTTP/1.1 200 OK");
+    }
 }
 
 #[test]
