@@ -22,7 +22,7 @@ use std::{
 
 use bytes::Bytes;
 use nuncio_protocol::{error::Error, ids::TaskId, version::Version};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use accept::Sent;
@@ -87,6 +87,9 @@ impl Call {
         }
     }
 }
+
+/// When a change that could not be shown is looked for again.
+const SHOW_AGAIN: Duration = Duration::from_millis(500);
 
 /// How the engine behaves.
 #[derive(Clone, Debug)]
@@ -330,12 +333,22 @@ impl Engine {
     }
 
     /// Shows a committed change to everybody: readers here at once, others by a hint.
-    async fn show(&self, live: &Live, entries: &[Entry], head: &Head) {
+    async fn show(&self, live: &Arc<Live>, entries: &[Entry], head: &Head) {
         if live.publish(entries, head.state).is_err()
             && let Err(error) = live::fill(&*self.store, live).await
         {
-            // It is written; readers see it with the next change, or the next look.
-            tracing::warn!(%error, "a change could not be shown");
+            // It is written, and shown as soon as it can be read.
+            tracing::warn!(%error, "a change could not be shown yet");
+            let (store, live) = (Arc::clone(&self.store), Arc::clone(live));
+            let shown = async move {
+                while let Err(error) = live::fill(&*store, &live).await {
+                    if !error.is_temporary() {
+                        break;
+                    }
+                    sleep(SHOW_AGAIN).await;
+                }
+            };
+            self.background.spawn(self.finish.clone().run_until_cancelled_owned(shown));
         }
         self.tell_others(head);
     }

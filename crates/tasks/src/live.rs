@@ -9,7 +9,7 @@ use nuncio_protocol::state::TaskState;
 use tokio::sync::{Notify, watch};
 
 use crate::{
-    log::{Entry, Kind, Seq, Snapshot},
+    log::{Entry, Seq, Snapshot},
     output::Outbox,
     store::{self, Head, Limit, RefMap, Store, TaskRef},
 };
@@ -155,9 +155,22 @@ impl Live {
         self.reached.receiver_count() > 0 || self.lock().worker.is_some()
     }
 
-    /// Makes the work known that is to hear of signals, or that there is none.
-    pub(crate) fn set_worker(&self, worker: Option<Arc<Outbox>>) {
-        self.lock().worker = worker;
+    /// Makes the work known that is to hear of signals: also of those behind a place that came
+    /// before it.
+    pub(crate) fn set_worker(&self, worker: Arc<Outbox>, since: Seq) {
+        let mut recent = self.lock();
+        for entry in recent.entries.iter().filter(|entry| entry.seq > since && entry.is_signal()) {
+            worker.signals.put(entry.clone());
+        }
+        recent.worker = Some(worker);
+    }
+
+    /// Forgets the work, unless other work has taken its place.
+    pub(crate) fn forget_worker(&self, worker: &Arc<Outbox>) {
+        let mut recent = self.lock();
+        if recent.worker.as_ref().is_some_and(|known| Arc::ptr_eq(known, worker)) {
+            recent.worker = None;
+        }
     }
 
     /// Shows entries that are on disk, the last of which left the task in `state`. Entries that
@@ -226,7 +239,7 @@ impl Drop for Live {
 
 impl Recent {
     fn remember(&mut self, entry: Entry) {
-        if matches!(entry.record.kind, Kind::Input | Kind::Cancel)
+        if entry.is_signal()
             && let Some(worker) = &self.worker
         {
             // A worker that has just ended no longer listens; nothing is lost, the log has it.

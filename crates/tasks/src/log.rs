@@ -105,3 +105,10 @@ pub struct Entry {
     /// What it says.
     pub record: Record,
 }
+
+impl Entry {
+    /// Tells whether the work on the task has to hear of it.
+    pub(crate) const fn is_signal(&self) -> bool {
+        matches!(self.record.kind, Kind::Input | Kind::Cancel)
+    }
+}

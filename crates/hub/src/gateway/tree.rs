@@ -20,6 +20,7 @@ use nuncio_tasks::{
     store::Head,
 };
 use serde::Serialize;
+use tracing::Instrument as _;
 
 use super::runs;
 
@@ -145,9 +146,14 @@ pub(crate) async fn cancel(
     call: &Call,
     request: CancelTaskRequest,
 ) -> Result<Shared<Task>, Error> {
-    let id = request.id.clone();
-    let task = tasks.cancel(call, request).await?;
-    let ended = cancel_below(tasks, Scope::tenant(call.place.tenant.clone()), id).await?;
+    let (tasks, call) = (tasks.clone(), call.clone());
+    let (task, ended) = surely(async move {
+        let id = request.id.clone();
+        let task = tasks.cancel(&call, request).await?;
+        let scope = Scope::tenant(call.place.tenant);
+        Ok((task, cancel_below(&tasks, scope, id).await?))
+    })
+    .await?;
     let ended: Vec<EndedCall<'_>> = ended.iter().map(Into::into).collect();
     if ended.is_empty() {
         return Ok(task);
@@ -171,18 +177,30 @@ pub(crate) async fn cancel_alone(tasks: &Tasks, head: Head) -> Result<Vec<Ended>
 /// Ends a task and every call that was made because of it, the calls also if the task itself
 /// has ended. Fails if there is nothing to end.
 pub(crate) async fn cancel_all(tasks: &Tasks, head: Head) -> Result<Vec<Ended>, Error> {
-    let (id, scope) = (head.id.clone(), Scope::tenant(head.place.tenant.clone()));
-    let state = head.state;
-    let mut ended = Vec::new();
-    if !state.is_terminal() {
-        ended.push(cancel_one(tasks, head).await?);
-    }
-    ended.extend(cancel_below(tasks, scope, id.clone()).await?);
+    let (id, state, tasks) = (head.id.clone(), head.state, tasks.clone());
+    let ended = surely(async move {
+        let (id, scope) = (head.id.clone(), Scope::tenant(head.place.tenant.clone()));
+        let mut ended = Vec::new();
+        if !state.is_terminal() {
+            ended.push(cancel_one(&tasks, head).await?);
+        }
+        ended.extend(cancel_below(&tasks, scope, id).await?);
+        Ok(ended)
+    })
+    .await?;
     if ended.is_empty() {
         let text = format!("task {id} has ended as {}, and nothing runs below it", state.as_str());
         return Err(Error::new(ErrorKind::TaskNotCancelable, text));
     }
     Ok(ended)
+}
+
+/// Ends a whole tree, also if whoever wanted that has gone away meanwhile.
+async fn surely<T: Send + 'static>(
+    ending: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    let ended = tokio::spawn(ending.in_current_span()).await;
+    ended.unwrap_or_else(|_| Err(Error::new(ErrorKind::Unavailable, "the hub stops")))
 }
 
 /// Ends the calls that were made because of a task, from the top down.

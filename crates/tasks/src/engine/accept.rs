@@ -3,6 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
+use bytes::Bytes;
 use futures_util::{FutureExt as _, future::BoxFuture, stream};
 use nuncio_protocol::{
     error::{Error, ErrorKind},
@@ -14,20 +15,23 @@ use nuncio_protocol::{
     state::TaskState,
     task::{StreamResponse, Task, TaskStatus},
 };
-use tokio::{sync::oneshot, time::timeout};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep, timeout},
+};
 
 use super::{
     Call, Engine, Tasks, bridge,
     read::{Follow, messages},
-    run::{Opened, Opening, Run},
+    run::{FIRST_RETRY, LAST_RETRY, Opened, Opening, Run},
 };
 use crate::{
     agent::{Asked, Cause, Conduct, Wait},
     live::{Live, Reached},
-    log::{Batch, Entry, Seq, Snapshot},
+    log::{Batch, Entry, Folded, Seq, Snapshot},
     output::Word,
     scope::Scope,
-    store::{self, Append, Appended, Head, Key, NewWebhook, Tenancy, Want},
+    store::{self, Append, Appended, Head, Key, NewWebhook, Tenancy, Tenure, Want},
 };
 
 /// The longest idempotency key, in bytes.
@@ -407,7 +411,7 @@ impl Engine {
         call: &Call,
         task: &TaskId,
         more: More,
-        occasion: Occasion,
+        mut occasion: Occasion,
         word: Option<oneshot::Receiver<Word>>,
     ) -> Result<Accepted, Error> {
         let More { mut message, key, webhooks, conduct } = more;
@@ -444,54 +448,124 @@ impl Engine {
                 webhooks: webhooks.clone(),
                 ..Append::signal(head.reference, batch)
             };
-            let entries = entries_of(&append.batch, head.seq);
-            match self.store.append(append).await {
-                Ok(Appended::Done { head: now, taken }) => {
-                    let live = self.at_hand(&now).await?;
-                    self.show(&live, &renumber(entries, now.seq), &now).await;
-                    let seq = now.seq;
-                    let word = word.filter(|_| taken);
-                    if taken {
-                        self.begin_turn(now, Arc::clone(&live), occasion).await?;
-                    }
-                    let progress = Progress::Live(live);
+            // Whoever sends it may go away meanwhile; what is in the log is acted on.
+            let adding = Arc::clone(self).add(append, head.seq, occasion);
+            match self.surely(adding).await? {
+                Ok(Added::New { live, seq, taken }) => {
+                    let (progress, word) = (Progress::Live(live), word.filter(|_| taken));
                     return Ok(Accepted { id: task.clone(), progress, seq, word });
                 }
-                Ok(Appended::Repeated { task, seq }) => {
+                Ok(Added::Repeated { task, seq }) => {
                     let head = self.head(&call.place, &task).await?;
                     let live = self.at_hand(&head).await?;
                     let progress = Progress::Live(live);
                     return Ok(Accepted { id: task, progress, seq, word: None });
                 }
-                Err(store::Error::StateChanged { .. }) => {
+                Err((store::Error::StateChanged { .. }, unused)) => {
                     if let Some(refused) = refused {
                         return Err(refused);
                     }
+                    occasion = unused;
                 }
-                Err(store::Error::Gone) => return Err(Error::task_not_found(task)),
-                Err(error) => return Err(error.into()),
+                Err((store::Error::Gone, _)) => return Err(Error::task_not_found(task)),
+                Err((error, _)) => return Err(error.into()),
             }
         }
         let text = format!("task {task} changes too fast to take a message");
         Err(Error::new(ErrorKind::Unavailable, text).with_retry_after(Duration::from_secs(1)))
     }
 
-    /// Runs the agent on a task that this process has just taken.
+    /// Writes a message into the log of its task, and begins a turn with it if nobody works on
+    /// the task.
+    async fn add(
+        self: Arc<Self>,
+        append: Append,
+        after: Seq,
+        occasion: Occasion,
+    ) -> Result<Added, (store::Error, Occasion)> {
+        let entries = entries_of(&append.batch, after);
+        let (now, taken) = match self.store.append(append).await {
+            Ok(Appended::Done { head, taken }) => (head, taken),
+            Ok(Appended::Repeated { task, seq }) => return Ok(Added::Repeated { task, seq }),
+            Err(error) => return Err((error, occasion)),
+        };
+        let seq = now.seq;
+        let live = match self.at_hand(&now).await {
+            Ok(live) => live,
+            Err(error) => return Err((error, occasion)),
+        };
+        self.show(&live, &renumber(entries, seq), &now).await;
+        if taken && let Err(error) = self.begin_turn(now, Arc::clone(&live), occasion).await {
+            // It is in the log: whoever takes the task over finds it there.
+            tracing::warn!(%error, "a turn could not be begun");
+        }
+        Ok(Added::New { live, seq, taken })
+    }
+
+    /// Does something to its end, also if nobody waits for that any more.
+    pub(super) async fn surely<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, store::Error> {
+        // It is not waited for only if everything ends.
+        self.work.spawn(work).await.map_err(|error| store::Error::Unavailable(error.into()))
+    }
+
+    /// Runs the agent on a task that this process has just taken. If that cannot be, the task is
+    /// given back.
     pub(super) async fn begin_turn(
         self: &Arc<Self>,
         head: Head,
         live: Arc<Live>,
         occasion: Occasion,
     ) -> Result<(), Error> {
-        let scope = Scope::from(&head.place);
-        let Some(loaded) = self.store.load(&scope, &head.id, Want::ALL).await? else {
-            return Err(Error::task_not_found(&head.id));
+        let tenure = Tenure { task: head.reference, epoch: head.epoch };
+        // From here on it is ours to prolong.
+        self.hold(tenure, None);
+        let begun = match self.read_turn(&head).await {
+            Ok((now, folded, note)) => {
+                Run::go_on(Arc::clone(self), now, folded, note, live, occasion)
+            }
+            Err(error) => Err(error),
         };
-        // Whoever had the task before can no longer write one.
-        let note = self.store.note(head.reference).await?;
-        let folded = loaded.fold()?;
-        Run::go_on(Arc::clone(self), loaded.head, folded, note, live, occasion)?.spawn_taken();
-        Ok(())
+        match begun {
+            Ok(run) => {
+                run.spawn_taken();
+                Ok(())
+            }
+            Err(error) => {
+                self.let_go(tenure);
+                // If this fails, too, the lease ends by itself.
+                self.store.release(vec![tenure]).await.ok();
+                Err(error)
+            }
+        }
+    }
+
+    /// Reads what a turn begins with: the task as it was when it was taken, for what was said to
+    /// it since is still to be heard.
+    async fn read_turn(&self, head: &Head) -> Result<(Head, Folded, Option<Bytes>), Error> {
+        let scope = Scope::from(&head.place);
+        let until = Instant::now() + self.settings.lease;
+        let mut delay = FIRST_RETRY;
+        loop {
+            let read = async {
+                let loaded = self.store.load(&scope, &head.id, Want::at(head.seq)).await?;
+                // Whoever had the task before can no longer write one.
+                Ok::<_, store::Error>((loaded, self.store.note(head.reference).await?))
+            };
+            match read.await {
+                Ok((Some(loaded), note)) => {
+                    return Ok((loaded.head.clone(), loaded.fold()?, note));
+                }
+                Ok((None, _)) => return Err(Error::task_not_found(&head.id)),
+                Err(error) if error.is_temporary() && Instant::now() < until => {
+                    sleep(delay).await;
+                    delay = (delay * 2).min(LAST_RETRY);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// Waits until a task ends or needs something, and returns the task as the work left it, if
@@ -537,6 +611,14 @@ fn occasion(
 
 /// Tells that a task is on disk, or why not.
 type Told = oneshot::Receiver<Result<Opened, store::Error>>;
+
+/// What became of a message to a task that is there.
+enum Added {
+    /// It is in the log, and with it the task may have been taken.
+    New { live: Arc<Live>, seq: Seq, taken: bool },
+    /// It was there before.
+    Repeated { task: TaskId, seq: Seq },
+}
 
 /// What is said to a task that is there.
 struct More {

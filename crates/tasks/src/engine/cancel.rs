@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{
     agent::Cause,
-    log::Batch,
+    live::Live,
+    log::{Batch, Entry},
     store::{self, Append, Appended, Head, Tenancy, Want},
 };
 
@@ -84,19 +85,14 @@ impl Engine {
         if hears {
             append.tenancy = Tenancy::Take(self.lease());
         }
-        let Appended::Done { head: after, taken } = self.store.append(append).await? else {
+        // Whoever wants it may go away meanwhile; what is in the log is acted on.
+        let told = Arc::clone(self).tell(append, entries, Arc::clone(&live));
+        let Some((after, taken)) = self.surely(told).await?? else {
             // There was no key to repeat.
             return Ok(None);
         };
         let asked_at = after.seq;
-        self.show(&live, &accept::renumber(entries, after.seq), &after).await;
-        if taken {
-            let occasion = Occasion::quiet(Cause::Cancel);
-            if let Err(error) = self.begin_turn(after, Arc::clone(&live), occasion).await {
-                // Whoever takes the task over finds the wish in its log.
-                tracing::warn!(%error, "a turn could not be begun");
-            }
-        } else if !after.owned && !after.state.is_terminal() {
+        if !taken && !after.owned && !after.state.is_terminal() {
             // The work ended between the look and the word: nobody has heard it.
             return Err(store::Error::StateChanged { expected, found: after.state });
         }
@@ -108,5 +104,27 @@ impl Engine {
         // Over the limit the answer is the task as it stands.
         timeout(self.settings.cancel_wait, answered).await.ok();
         Ok(refused)
+    }
+
+    /// Writes into the log of a task that it is to end, and begins a turn for that if nobody works
+    /// on it. Returns the task then, and whether it was taken.
+    async fn tell(
+        self: Arc<Self>,
+        append: Append,
+        entries: Vec<Entry>,
+        live: Arc<Live>,
+    ) -> Result<Option<(Head, bool)>, store::Error> {
+        let Appended::Done { head, taken } = self.store.append(append).await? else {
+            return Ok(None);
+        };
+        self.show(&live, &accept::renumber(entries, head.seq), &head).await;
+        if taken {
+            let occasion = Occasion::quiet(Cause::Cancel);
+            if let Err(error) = self.begin_turn(head.clone(), live, occasion).await {
+                // Whoever takes the task over finds the wish in its log.
+                tracing::warn!(%error, "a turn could not be begun");
+            }
+        }
+        Ok(Some((head, taken)))
     }
 }

@@ -109,6 +109,24 @@ impl Engine {
         Ok(())
     }
 
+    /// Prolongs leases that have waited too long for it, before any that is over is taken: while
+    /// a disk stands still they end, and in a store that nobody shares they are still ours.
+    async fn keep_own(self: &Arc<Self>) -> Result<(), store::Error> {
+        let half = self.settings.lease / 2;
+        let is_late = || {
+            let late = Instant::now() + half;
+            self.lock_held().values().any(|held| held.until <= late)
+        };
+        while !self.store.is_shared() && is_late() {
+            let asked = Instant::now();
+            Arc::clone(self).renew().await?;
+            if asked.elapsed() < half {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Stops work whose lease is over by our own clock: the database may have given it away.
     fn check_leases(&self) {
         let now = Instant::now();
@@ -123,6 +141,7 @@ impl Engine {
             others.complete().await;
         }
         loop {
+            self.keep_own().await?;
             let claim = Claim {
                 lease: self.lease(),
                 agents: self.agents.keys().cloned().collect(),

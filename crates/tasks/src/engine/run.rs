@@ -42,8 +42,8 @@ use crate::{
 const SNAPSHOT_EVERY_BYTES: usize = 64 << 10;
 
 /// How long to wait before a store that was not available is tried again, first and at most.
-const FIRST_RETRY: Duration = Duration::from_millis(50);
-const LAST_RETRY: Duration = Duration::from_secs(1);
+pub(super) const FIRST_RETRY: Duration = Duration::from_millis(50);
+pub(super) const LAST_RETRY: Duration = Duration::from_secs(1);
 
 /// What a new task needs besides its log.
 pub(super) struct Opening {
@@ -571,7 +571,7 @@ impl Run {
     /// Begins to hold the lease.
     fn own(&mut self, head: Head, live: Arc<Live>) {
         if !head.state.is_terminal() {
-            live.set_worker(Some(Arc::clone(&self.outbox)));
+            live.set_worker(Arc::clone(&self.outbox), self.folded.seq);
             let tenure = Tenure { task: head.reference, epoch: head.epoch };
             self.engine.hold(tenure, Some(Arc::clone(&self.outbox)));
         }
@@ -581,7 +581,7 @@ impl Run {
     /// Lets go of everything.
     fn give_up(&mut self) {
         if let Some(Owned { head, live }) = self.owned.take() {
-            live.set_worker(None);
+            live.forget_worker(&self.outbox);
             self.engine.let_go(Tenure { task: head.reference, epoch: head.epoch });
         }
     }
@@ -598,7 +598,11 @@ async fn until(moment: Option<Instant>) {
 impl Engine {
     pub(super) fn hold(&self, tenure: Tenure, work: Option<Arc<Outbox>>) {
         let until = Instant::now() + self.settings.lease;
-        self.lock_held().insert(tenure.task, Held { tenure, until, work });
+        let before = self.lock_held().insert(tenure.task, Held { tenure, until, work });
+        if let Some(before) = before.filter(|before| before.tenure != tenure) {
+            // It was taken anew: whoever worked on it until now must not go on beside.
+            before.lose();
+        }
     }
 
     pub(super) fn let_go(&self, tenure: Tenure) {

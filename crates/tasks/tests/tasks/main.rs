@@ -2,6 +2,7 @@
 
 mod contract;
 mod engine;
+mod gated;
 mod gateway;
 mod inspecting;
 mod model;
