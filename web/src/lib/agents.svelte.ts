@@ -50,6 +50,7 @@ class Agents {
     if (this.#started) return;
     this.#started = true;
     void this.load();
+    live.onReturn(() => this.soon());
     live.on((event) => {
       if (event.event === 'TASK_UPDATED' || event.event === 'WORKSPACE_HEARTBEAT') this.soon(2000);
       else if (/^(WORKSPACE|AGENT)_/.test(event.event)) this.soon(200);

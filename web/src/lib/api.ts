@@ -56,7 +56,14 @@ export interface Options<B = unknown, Q = Record<string, unknown>> {
   body?: B | undefined;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  /** How long to wait for the whole answer, in milliseconds. */
+  patience?: number;
 }
+
+/** What the hub does by itself takes less by far. */
+export const PATIENCE = 30_000;
+/** For calls in which the hub itself waits for an agent. */
+export const LONG_PATIENCE = 100_000;
 
 /** Makes the address of a call: `{names}` are filled in, what is empty in the query is left out. */
 export function address(path: string, options: Options<unknown, unknown> = {}): URL {
@@ -80,29 +87,53 @@ export async function call<T>(
 ): Promise<T> {
   const headers: Record<string, string> = { accept: 'application/json', ...options.headers };
   const init: RequestInit = { method: method.toUpperCase(), headers, credentials: 'same-origin' };
-  if (options.signal) init.signal = options.signal;
   if (options.body !== undefined) {
     headers['content-type'] ??= 'application/json';
     init.body = JSON.stringify(options.body);
   }
-  let response: Response;
-  try {
-    response = await fetch(address(path, options), init);
-  } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Problem(0, 'UNREACHABLE', 'the hub does not answer');
-  }
-  if (!response.ok) throw await refusal(response);
-  if (response.status === 204 || response.headers.get('content-length') === '0') {
-    return undefined as T;
-  }
-  const text = await response.text();
+  const { response, text } = await reach(address(path, options), init, options);
+  if (!response.ok) throw refused(response, text);
   return (text === '' ? undefined : JSON.parse(text)) as T;
+}
+
+/** Fetches a whole answer; where there is none, the error says so in our words. */
+export async function reach(
+  url: URL,
+  init: RequestInit,
+  { signal, patience = PATIENCE }: Pick<Options, 'signal' | 'patience'> = {},
+): Promise<{ response: Response; text: string }> {
+  const cut = new AbortController();
+  const abort = (): void => cut.abort();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    abort();
+  }, patience);
+  signal?.addEventListener('abort', abort);
+  if (signal?.aborted) abort();
+  try {
+    const response = await fetch(url, { ...init, signal: cut.signal });
+    return { response, text: await response.text() };
+  } catch (error) {
+    // A browser has six connections to a hub for all its tabs: the seventh call just waits.
+    if (isLate) {
+      const why = 'other tabs of it in this browser may hold all connections, so close some';
+      throw new Problem(0, 'UNREACHABLE', `the hub does not answer; ${why}`);
+    }
+    if (signal?.aborted) throw error;
+    throw new Problem(0, 'UNREACHABLE', 'the hub does not answer');
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
 }
 
 /** Reads why the hub would not. */
 export async function refusal(response: Response): Promise<Problem> {
-  const text = await response.text().catch(() => '');
+  return refused(response, await response.text().catch(() => ''));
+}
+
+function refused(response: Response, text: string): Problem {
   const wait = Number(response.headers.get('retry-after')) || undefined;
   try {
     const body = JSON.parse(text) as Partial<Schemas['Problem']>;

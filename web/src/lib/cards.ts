@@ -5,9 +5,12 @@ import type { Card } from './a2a';
 
 export type Problems = Schemas['ProblemView'][];
 
-/** Returns what is wrong with a card; nothing if the hub cannot read it at all. */
-export async function problemsOf(card: Card): Promise<Problems> {
+/**
+ * Returns what is wrong with a card; nothing if the hub cannot read it at all. An agent that the hub
+ * runs itself is reached by the hub alone, so its card names no address, and is right not to.
+ */
+export async function problemsOf(card: Card, isHosted: boolean): Promise<Problems> {
   const body = { card };
   const looked = await call<Schemas['Looked']>('post', '/api/v1/cards/check', { body });
-  return looked.problems;
+  return isHosted ? looked.problems.filter(({ code }) => code !== 'no-interface') : looked.problems;
 }

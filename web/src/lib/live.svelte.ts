@@ -7,15 +7,23 @@ import { follow, type Link } from './sse';
 export type HubEvent = Schemas['EventView'];
 type Listener = (event: HubEvent) => void;
 
+/** A line that breaks and is back at once is not worth a word. */
+const MOMENT = 3000;
+
 class Live {
   /** How the stream is; screens show `reconnecting` honestly. */
   link = $state<Link>('connecting');
   /** Counts how often the stream came back: what was read before may be old. */
   returns = $state(0);
+  /** When the hub was last heard, if that is more than a moment ago. */
+  lostSince = $state<number>();
 
   #listeners = new Set<Listener>();
+  #returners = new Set<() => void>();
   #stop: (() => void) | undefined;
   #wasLive = false;
+  #heard = Date.now();
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   start(): void {
     this.#stop ??= follow({
@@ -28,11 +36,16 @@ class Live {
         // Whoever is no longer let in is told how to come back.
         if (problem?.status === 401) void session.load();
         if (link === 'live') {
-          if (this.#wasLive) this.returns += 1;
+          if (this.#wasLive) {
+            this.returns += 1;
+            for (const act of this.#returners) act();
+          }
           this.#wasLive = true;
         }
         if (link === 'refused') this.#stop = undefined;
+        if (this.link === 'live') this.#heard = Date.now();
         this.link = link;
+        this.#watch();
       },
     });
   }
@@ -40,6 +53,24 @@ class Live {
   stop(): void {
     this.#stop?.();
     this.#stop = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #watch(): void {
+    if (this.link === 'connecting' || this.link === 'reconnecting') {
+      this.#timer ??= setTimeout(() => (this.lostSince = this.#heard), MOMENT);
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.lostSince = undefined;
+  }
+
+  /** Acts whenever the stream came back: the shape of an `$effect`, for what is no component. */
+  onReturn(act: () => void): () => void {
+    this.#returners.add(act);
+    return () => this.#returners.delete(act);
   }
 
   /** Listens until the returned function is called: the shape of an `$effect`. */

@@ -1,6 +1,7 @@
 // Who sits here, as the hub sees it.
 
 import { api, Problem, type Schemas } from './api';
+import { tryNow } from './sse';
 
 class Session {
   who = $state<Schemas['WhoAmI']>();
@@ -11,9 +12,20 @@ class Session {
     return this.who?.role === 'administrator';
   }
 
+  /** Whether one may speak with agents, answer them and run workflows. */
+  get mayAct(): boolean {
+    return this.who !== undefined && this.who.role !== 'viewer';
+  }
+
+  /** Whether nobody is logged in, or no longer. */
+  get isOut(): boolean {
+    return this.problem?.status === 401;
+  }
+
   async load(): Promise<void> {
     try {
       this.who = await api.get('/api/v1/whoami');
+      if (this.problem) tryNow();
       this.problem = undefined;
     } catch (error) {
       this.problem = Problem.of(error);

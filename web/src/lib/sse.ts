@@ -47,8 +47,11 @@ export class FrameReader {
   }
 }
 
-/** How a stream is: `ended` came from the hub, `refused` means that trying again is in vain. */
-export type Link = 'connecting' | 'live' | 'reconnecting' | 'ended' | 'refused';
+/**
+ * How a stream is: `resting` was let go because nobody looks, `ended` came from the hub, `refused`
+ * means that trying again is in vain.
+ */
+export type Link = 'connecting' | 'live' | 'reconnecting' | 'resting' | 'ended' | 'refused';
 
 export interface Follow {
   url: () => URL;
@@ -63,6 +66,19 @@ export interface Follow {
 /** The hub speaks every 15 seconds, if only to say that it is there. */
 const SILENCE = 40_000;
 const LONGEST_WAIT = 30_000;
+/**
+ * A page that nobody looks at lets go of its streams: a browser has six connections to a hub for all
+ * its tabs. Whoever only looks elsewhere for a moment does not notice.
+ */
+const UNSEEN = 5000;
+
+/** Tells all that wait for their next attempt that it is worth trying now. */
+const hope = new EventTarget();
+
+/** Ends all pauses between attempts. */
+export function tryNow(): void {
+  hope.dispatchEvent(new Event('hope'));
+}
 
 /** How long to wait before the nth attempt: twice as long each time, never all at once. */
 export function pause(attempt: number, random = Math.random()): number {
@@ -82,6 +98,7 @@ export function follow(options: Follow): () => void {
     const abort = (): void => cut.abort();
     stop.signal.addEventListener('abort', abort);
     let timer = setTimeout(abort, SILENCE);
+    const look = whenUnseen(UNSEEN, abort);
     try {
       const headers: Record<string, string> = { accept: 'text/event-stream' };
       if (after !== undefined) headers['last-event-id'] = after;
@@ -105,6 +122,7 @@ export function follow(options: Follow): () => void {
       return options.isOver?.() ?? false;
     } finally {
       clearTimeout(timer);
+      look();
       stop.signal.removeEventListener('abort', abort);
     }
   };
@@ -113,6 +131,12 @@ export function follow(options: Follow): () => void {
     let attempt = 0;
     tell('connecting');
     while (!stop.signal.aborted) {
+      if (isHidden()) {
+        tell('resting');
+        await shown(stop.signal);
+        attempt = 0;
+        tell('connecting');
+      }
       const seen = after;
       try {
         if (await once()) {
@@ -123,12 +147,14 @@ export function follow(options: Follow): () => void {
         tell('reconnecting');
       } catch (error) {
         const problem = error instanceof Problem ? error : undefined;
-        const isFinal = problem && [400, 401, 403, 404, 410].includes(problem.status);
+        // Not so 401: a hub that was started anew asks everybody to log in again.
+        const isFinal = problem && [400, 403, 404, 410].includes(problem.status);
         if (isFinal) {
           tell('refused', problem);
           return;
         }
         if (after !== seen) attempt = 0;
+        if (isHidden()) continue;
         tell('reconnecting', problem);
       }
       await sleep(pause(attempt), stop.signal);
@@ -144,11 +170,52 @@ function sleep(duration: number, signal: AbortSignal): Promise<void> {
     const done = (): void => {
       clearTimeout(timer);
       window.removeEventListener('online', done);
+      document.removeEventListener('visibilitychange', back);
+      hope.removeEventListener('hope', done);
       signal.removeEventListener('abort', done);
       resolve();
     };
+    const back = (): void => {
+      if (!isHidden()) done();
+    };
     const timer = setTimeout(done, duration);
     window.addEventListener('online', done);
+    document.addEventListener('visibilitychange', back);
+    hope.addEventListener('hope', done);
     signal.addEventListener('abort', done);
   });
+}
+
+function isHidden(): boolean {
+  return document.visibilityState === 'hidden';
+}
+
+/** Waits until somebody looks at the page. */
+function shown(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (isHidden() && !signal.aborted) return;
+      document.removeEventListener('visibilitychange', look);
+      signal.removeEventListener('abort', look);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', look);
+    signal.addEventListener('abort', look);
+    look();
+  });
+}
+
+/** Acts once nobody has looked at the page for so long. Returns what stops it. */
+function whenUnseen(duration: number, act: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const look = (): void => {
+    clearTimeout(timer);
+    if (isHidden()) timer = setTimeout(act, duration);
+  };
+  document.addEventListener('visibilitychange', look);
+  look();
+  return () => {
+    clearTimeout(timer);
+    document.removeEventListener('visibilitychange', look);
+  };
 }

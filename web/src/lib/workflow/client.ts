@@ -1,6 +1,6 @@
 /** Calls of the hub's API for workflows and runs. */
 
-import { call } from '../api';
+import { call, LONG_PATIENCE } from '../api';
 import type { Json, Run, RunEvent, Validation, Workflow, WorkflowSummary } from './types';
 
 const BASE = '/api/v1';
@@ -49,7 +49,8 @@ export const runs = {
       ...signed(signal),
     }),
   get: (id: string) => call<Run>('get', `${BASE}/runs/{id}`, { path: { id } }),
-  cancel: (id: string) => call<unknown>('post', `${BASE}/runs/{id}/cancel`, { path: { id } }),
+  cancel: (id: string) =>
+    call<unknown>('post', `${BASE}/runs/{id}/cancel`, { path: { id }, patience: LONG_PATIENCE }),
   answer: (id: string, node: string, item: number | null, text: string) =>
     call<unknown>('post', `${BASE}/runs/{id}/nodes/{node}/answer`, {
       path: { id, node },

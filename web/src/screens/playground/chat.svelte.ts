@@ -1,7 +1,7 @@
 // A talk with an agent through the hub, with everything that goes over the wire.
 
 import { fold, type Message, type Part, type StreamEvent, type Task } from '../../lib/a2a';
-import { Problem, refusal } from '../../lib/api';
+import { LONG_PATIENCE, Problem, reach, refusal } from '../../lib/api';
 import { isOver } from '../../lib/format';
 import { FrameReader, pause } from '../../lib/sse';
 import {
@@ -142,8 +142,7 @@ export class Chat {
     if (!this.task) return;
     const call = cancelCall(this.#form, this.#agent, this.task.id);
     this.#out(call);
-    const response = await fetch(call.url, init(call));
-    const text = await response.text();
+    const { response, text } = await reach(call.url, init(call), { patience: LONG_PATIENCE });
     this.#in(`HTTP ${response.status}`, text);
     if (!response.ok) throw await refusal(new Response(text, response));
     const event = readEvent(text);
@@ -182,7 +181,9 @@ export class Chat {
 
   async #stream(call: Call, signal: AbortSignal, onlive: () => void): Promise<void> {
     this.#out(call);
-    const response = await fetch(call.url, { ...init(call), signal });
+    const response = await fetch(call.url, { ...init(call), signal }).catch(() => {
+      throw new Error('the hub does not answer');
+    });
     const type = response.headers.get('content-type') ?? '';
     if (!response.ok || !type.includes('event-stream')) {
       const text = await response.text();
