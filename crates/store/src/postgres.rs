@@ -29,11 +29,13 @@ mod lease;
 mod list;
 mod migrations;
 mod notify;
+mod opener;
 mod place;
 mod pool;
 mod read;
 mod row;
 mod safety;
+mod shared;
 mod sweep;
 mod text;
 mod webhook;
@@ -60,9 +62,11 @@ pub use notify::NotifyHints;
 
 use connection::{Address, CALL};
 use error::Failure;
+use opener::Opener;
 use place::Places;
 use pool::Pool;
 use row::ScopeNames;
+use shared::Shared;
 use sweep::SWEEP;
 use writer::Writers;
 
@@ -80,7 +84,7 @@ pub struct Options {
     pub root_certificates: Option<Vec<u8>>,
     /// How many connections write batches.
     pub writers: usize,
-    /// How many connections do everything else.
+    /// How many connections do everything else, but for leases, which have one more.
     pub readers: usize,
 }
 
@@ -125,7 +129,13 @@ impl fmt::Debug for Options {
 /// Keeps tasks, and what a hub knows, in Postgres.
 pub struct PostgresStore {
     writers: Writers,
+    /// For short questions.
+    shared: Shared,
+    /// For what may take long, or is a transaction.
     pool: Pool,
+    /// Nobody waits here but for a lease: an owner that cannot renew its leases in time loses its
+    /// tasks, however well it works on them.
+    leases: Pool,
     places: Arc<Places>,
 }
 
@@ -138,9 +148,14 @@ impl PostgresStore {
         safety::check(&connection).await?;
         migrations::run(&connection, &address).await?;
         let places = Arc::new(Places::default());
+        let writers = Writers::start(&address, &places, options.writers);
+        let opener = Arc::new(Opener::new(address.clone()));
+        let shared = (options.readers / 2).max(1);
         Ok(Self {
-            writers: Writers::start(&address, &places, options.writers),
-            pool: Pool::new(address, options.readers),
+            writers,
+            shared: Shared::new(Arc::clone(&opener), shared),
+            pool: Pool::new(opener, options.readers.saturating_sub(shared)),
+            leases: Pool::new(Arc::new(Opener::new(address)), 1),
             places,
         })
     }
@@ -165,7 +180,7 @@ impl Store for PostgresStore {
 
     fn is_used(&self, place: &Place, key: &Key) -> Answer<'_, bool> {
         let question = Arc::new((ScopeNames::from(&Scope::from(place)), key.clone()));
-        Box::pin(self.pool.read(move |connection| {
+        Box::pin(self.shared.ask(move |connection| {
             let question = Arc::clone(&question);
             async move { extras::is_used(connection, &question.0, &question.1).await }.boxed()
         }))
@@ -173,7 +188,7 @@ impl Store for PostgresStore {
 
     fn find(&self, scope: &Scope, id: &TaskId) -> Answer<'_, Option<Head>> {
         let question = Arc::new((Arc::clone(&self.places), scope.clone(), id.clone()));
-        Box::pin(self.pool.ask(move |connection| {
+        Box::pin(self.shared.ask(move |connection| {
             let question = Arc::clone(&question);
             async move {
                 let (places, scope, id) = &*question;
@@ -185,7 +200,7 @@ impl Store for PostgresStore {
 
     fn load(&self, scope: &Scope, id: &TaskId, want: Want) -> Answer<'_, Option<Loaded>> {
         let question = Arc::new((Arc::clone(&self.places), scope.clone(), id.clone()));
-        Box::pin(self.pool.ask(move |connection| {
+        Box::pin(self.shared.ask(move |connection| {
             let question = Arc::clone(&question);
             async move {
                 let (places, scope, id) = &*question;
@@ -196,14 +211,14 @@ impl Store for PostgresStore {
     }
 
     fn tail(&self, task: TaskRef, after: Seq, limit: Limit) -> Answer<'_, Tail> {
-        Box::pin(self.pool.ask(move |connection| {
+        Box::pin(self.shared.ask(move |connection| {
             async move { read::tail(connection, task, after, limit).await }.boxed()
         }))
     }
 
     fn marks(&self, tasks: Vec<TaskRef>) -> Answer<'_, Vec<Mark>> {
         let tasks = Arc::new(tasks);
-        Box::pin(self.pool.ask(move |connection| {
+        Box::pin(self.shared.ask(move |connection| {
             let tasks = Arc::clone(&tasks);
             async move { read::marks(connection, &tasks).await }.boxed()
         }))
@@ -214,21 +229,20 @@ impl Store for PostgresStore {
         let is_short = filter.context.is_none() && filter.updated_from.is_none();
         let list = list::of(Arc::clone(&self.places), scope.clone(), filter, page);
         Box::pin(async move {
-            if is_short { self.pool.ask(list).await } else { self.pool.read(list).await }
+            if is_short { self.shared.ask(list).await } else { self.pool.read(list).await }
         })
     }
 
     fn note(&self, task: TaskRef) -> Answer<'_, Option<Bytes>> {
         Box::pin(
-            self.pool.read(move |connection| {
-                async move { extras::note(connection, task).await }.boxed()
-            }),
+            self.shared
+                .ask(move |connection| async move { extras::note(connection, task).await }.boxed()),
         )
     }
 
     fn parent(&self, task: TaskRef) -> Answer<'_, Option<TaskId>> {
         Box::pin(
-            self.pool.read(move |connection| {
+            self.shared.ask(move |connection| {
                 async move { extras::parent(connection, task).await }.boxed()
             }),
         )
@@ -245,7 +259,7 @@ impl Store for PostgresStore {
 
     fn claim(&self, claim: Claim) -> Answer<'_, Vec<Claimed>> {
         let claim = Arc::new(claim);
-        Box::pin(self.pool.write(CALL, move |connection| {
+        Box::pin(self.leases.write(CALL, move |connection| {
             let claim = Arc::clone(&claim);
             async move { lease::claim(connection, &claim).await }.boxed()
         }))
@@ -253,7 +267,7 @@ impl Store for PostgresStore {
 
     fn renew(&self, lease: Lease, held: Vec<Tenure>) -> Answer<'_, Vec<TaskRef>> {
         let wish = Arc::new((lease, held));
-        Box::pin(self.pool.write(CALL, move |connection| {
+        Box::pin(self.leases.write(CALL, move |connection| {
             let wish = Arc::clone(&wish);
             async move { lease::renew(connection, &wish.0, &wish.1).await }.boxed()
         }))
@@ -261,7 +275,7 @@ impl Store for PostgresStore {
 
     fn release(&self, held: Vec<Tenure>) -> Answer<'_, ()> {
         let held = Arc::new(held);
-        Box::pin(self.pool.write(CALL, move |connection| {
+        Box::pin(self.leases.write(CALL, move |connection| {
             let held = Arc::clone(&held);
             async move { lease::release(connection, &held).await }.boxed()
         }))

@@ -20,11 +20,12 @@ use std::collections::VecDeque;
 
 use nuncio_tasks::store::{Append, Appended, Create, Created, Error};
 use tokio::time::timeout;
+use tokio_postgres::types::{ToSql, Type};
 
 use super::{
-    connection::{Address, CALL, Connection},
+    connection::{Address, CALL, Connection, OPENING},
     error::Failure,
-    place::Places,
+    place::{self, Places},
     safety,
 };
 
@@ -114,18 +115,29 @@ pub(super) struct Writer {
 }
 
 impl Writer {
+    /// Connects, and prepares everything in two round trips. What is polled together is sent at
+    /// once and in order, and the database goes through it in that order.
     pub(super) async fn connect(address: &Address) -> Result<Self, Failure> {
         let connect = async {
-            let connection = address.connect().await?;
-            safety::check(&connection).await?;
-            let survey = SurveyStatements::prepare(&connection).await?;
-            let plan = PlanStatements::prepare(&connection).await?;
-            let slot = take_slot(&connection).await?;
-            let key = register(&connection).await?;
-            let numbers = plan.numbers(&connection, MOST_NUMBERS).await?;
+            let connection = address.open().await?;
+            let ((), (), survey, plan, ()) = tokio::try_join!(
+                biased;
+                address.begin(&connection),
+                async { Ok(safety::check(&connection).await?) },
+                SurveyStatements::prepare(&connection),
+                PlanStatements::prepare(&connection),
+                place::prepare(&connection),
+            )?;
+            // Nothing is written before the check is passed.
+            let (slot, key, numbers) = tokio::try_join!(
+                biased;
+                take_slot(&connection),
+                register(&connection),
+                plan.numbers(&connection, MOST_NUMBERS),
+            )?;
             Ok(Self { connection, survey, plan, key, slot, batch: 0, numbers, is_broken: false })
         };
-        timeout(CALL, connect).await.unwrap_or(Err(Failure::TooSlow))
+        timeout(OPENING, connect).await.unwrap_or(Err(Failure::TooSlow))
     }
 
     /// Tells whether the connection is known to be of no use any more.
@@ -226,10 +238,12 @@ impl Receipt {
             let connection = address.connect().await?;
             let question = "UPDATE writers SET batch = CASE batch WHEN $2 THEN batch ELSE -1 END \
                 WHERE key = $1 RETURNING batch";
-            let row = connection.client().query_opt(question, &[&self.writer, &self.batch]).await?;
+            let parameters: [(&(dyn ToSql + Sync), Type); 2] =
+                [(&self.writer, Type::INT8), (&self.batch, Type::INT8)];
+            let row = connection.client().query_typed_opt(question, &parameters).await?;
             Ok(row.is_some_and(|row| row.get::<_, i64>(0) == self.batch))
         };
-        timeout(CALL, ask).await.unwrap_or(Err(Failure::TooSlow))
+        timeout(OPENING, ask).await.unwrap_or(Err(Failure::TooSlow))
     }
 }
 
@@ -238,7 +252,7 @@ impl Receipt {
 async fn take_slot(connection: &Connection) -> Result<i32, Failure> {
     let take = "SELECT slot FROM generate_series(0, $1::int - 2) slot \
         WHERE pg_try_advisory_lock(hashtext('nuncio writers ' || current_schema()), slot) LIMIT 1";
-    let row = connection.client().query_opt(take, &[&SLOTS]).await?;
+    let row = connection.client().query_typed_opt(take, &[(&SLOTS, Type::INT4)]).await?;
     Ok(row.map_or(SLOTS - 1, |row| row.get(0)))
 }
 
@@ -247,7 +261,8 @@ async fn register(connection: &Connection) -> Result<i64, Failure> {
     let client = connection.client();
     let forget = "DELETE FROM writers WHERE key IN (SELECT key FROM writers \
         WHERE seen < clock_timestamp() - interval '7 days' FOR UPDATE SKIP LOCKED)";
-    client.batch_execute(forget).await?;
-    let row = client.query_one("INSERT INTO writers DEFAULT VALUES RETURNING key", &[]).await?;
+    let add = "INSERT INTO writers DEFAULT VALUES RETURNING key";
+    let ((), row) =
+        tokio::try_join!(biased; client.batch_execute(forget), client.query_typed_one(add, &[]))?;
     Ok(row.get(0))
 }

@@ -25,7 +25,11 @@ use super::{
 /// How long a call may take, so that whoever asked is told in time that the database is away.
 pub(super) const CALL: Duration = Duration::from_millis(2200);
 
-/// How long it may take to connect.
+/// How long it may take to open a connection: several round trips, and more than a call may take
+/// if the database is far away. Callers do not wait for so long, but the next one finds it open.
+pub(super) const OPENING: Duration = Duration::from_secs(10);
+
+/// How long the network may take to connect. What is lost there is not waited for.
 const CONNECT: Duration = Duration::from_millis(1500);
 
 /// What every session begins with.
@@ -102,11 +106,16 @@ impl Address {
     pub(super) async fn connect(&self) -> Result<Connection, Failure> {
         let connect = async {
             let connection = self.open().await?;
-            let session = format!("{SESSION}; SET search_path TO {}", self.schema);
-            connection.client.batch_execute(&session).await?;
+            self.begin(&connection).await?;
             Ok(connection)
         };
-        timeout(CONNECT, connect).await.unwrap_or(Err(Failure::TooSlow))
+        timeout(OPENING, connect).await.unwrap_or(Err(Failure::TooSlow))
+    }
+
+    /// Prepares a connection with the server's own settings for work on the tables.
+    pub(super) async fn begin(&self, connection: &Connection) -> Result<(), Failure> {
+        let session = format!("{SESSION}; SET search_path TO {}", self.schema);
+        Ok(connection.client.batch_execute(&session).await?)
     }
 
     /// Connects, with the server's own settings.

@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     Options,
-    connection::{Address, CALL, Connection},
+    connection::{Address, CALL, Connection, OPENING},
     error::{Error, Failure},
 };
 
@@ -78,10 +78,11 @@ async fn tell(address: Address, departures: Arc<Departures>) {
                 Some(known) => known,
                 None => address.connect().await?,
             };
-            known.execute(TELL, &[&channel, &payloads]).await?;
+            let tell = timeout(CALL, known.execute(TELL, &[&channel, &payloads])).await;
+            tell.unwrap_or(Err(Failure::TooSlow))?;
             Ok::<_, Failure>(known)
         };
-        match timeout(CALL, told).await.unwrap_or(Err(Failure::TooSlow)) {
+        match told.await {
             Ok(known) => {
                 connection = Some(known);
                 pause = PAUSE.0;
@@ -124,11 +125,11 @@ async fn connect_and_hear(
     };
     let channel = channel(address);
     if let Some(tls) = tls {
-        let connected = timeout(CALL, config.connect(tls.clone())).await;
+        let connected = timeout(OPENING, config.connect(tls.clone())).await;
         let (client, connection) = connected.map_err(|_| Failure::TooSlow)??;
         hear(client, connection, &channel, arrivals, &mut is_listening).await
     } else {
-        let connected = timeout(CALL, config.connect(NoTls)).await;
+        let connected = timeout(OPENING, config.connect(NoTls)).await;
         let (client, connection) = connected.map_err(|_| Failure::TooSlow)??;
         hear(client, connection, &channel, arrivals, &mut is_listening).await
     }

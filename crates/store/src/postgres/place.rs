@@ -12,6 +12,7 @@ use nuncio_tasks::{
     scope::{Name, Place},
     store::Error,
 };
+use tokio_postgres::{Row, types::ToSql};
 
 use super::{
     connection::Connection,
@@ -115,8 +116,7 @@ impl Places {
         let unknown: Vec<Place> = unknown.into_iter().collect();
         let mut added = find(connection, &unknown).await?;
         if added.len() < unknown.len() {
-            add(connection, &unknown).await?;
-            added = find(connection, &unknown).await?;
+            added = add(connection, &unknown).await?;
         }
         let mut known = self.known();
         for (place, key) in &added {
@@ -229,25 +229,47 @@ impl Names {
     }
 }
 
+/// Prepares what gives numbers to places.
+pub(super) async fn prepare(connection: &Connection) -> Result<(), Failure> {
+    let prepare = |sql| connection.prepare(sql);
+    tokio::try_join!(prepare(FIND), prepare(ADD_TENANTS), prepare(ADD))?;
+    Ok(())
+}
+
 async fn find(
     connection: &Connection,
     places: &[Place],
 ) -> Result<Vec<(Place, PlaceKey)>, Failure> {
     let [tenants, callers, agents] = names(places);
     let rows = connection.query(FIND, &[&tenants, &callers, &agents]).await?;
+    Ok(found(&rows, places))
+}
+
+fn found(rows: &[Row], places: &[Place]) -> Vec<(Place, PlaceKey)> {
     let found = rows.iter().filter_map(|row| {
         let ordinal: i64 = row.get(0);
         let place = places.get(usize::try_from(ordinal - 1).ok()?)?;
         Some((place.clone(), PlaceKey { tenant: row.get(1), place: row.get(2) }))
     });
-    Ok(found.collect())
+    found.collect()
 }
 
-async fn add(connection: &Connection, places: &[Place]) -> Result<(), Failure> {
+/// Adds places that are not there, and finds all of them, in one round trip.
+async fn add(connection: &Connection, places: &[Place]) -> Result<Vec<(Place, PlaceKey)>, Failure> {
+    let prepare = |sql| connection.prepare(sql);
+    let (add_tenants, add, find) =
+        tokio::try_join!(prepare(ADD_TENANTS), prepare(ADD), prepare(FIND))?;
     let [tenants, callers, agents] = names(places);
-    connection.execute(ADD_TENANTS, &[&tenants]).await?;
-    connection.execute(ADD, &[&tenants, &callers, &agents]).await?;
-    Ok(())
+    let parameters: [&(dyn ToSql + Sync); 3] = [&tenants, &callers, &agents];
+    let client = connection.client();
+    // Polled in order, and sent when first polled.
+    let (_, _, rows) = tokio::try_join!(
+        biased;
+        client.execute(&add_tenants, &parameters[..1]),
+        client.execute(&add, &parameters),
+        client.query(&find, &parameters),
+    )?;
+    Ok(found(&rows, places))
 }
 
 fn names(places: &[Place]) -> [Vec<String>; 3] {

@@ -1,122 +1,113 @@
-//! A few connections for everything that is not a batch of writes.
+//! Connections with one user at a time.
 
 use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use futures_util::future::BoxFuture;
 use nuncio_tasks::store;
 use tokio::{
-    sync::Semaphore,
-    time::{Instant, timeout},
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
+    time::timeout,
 };
 
 use super::{
-    connection::{Address, CALL, Connection},
-    error::{Failure, TooSlow},
+    connection::{CALL, Connection},
+    error::Failure,
+    opener::{Background, Opener, lock},
 };
 
-/// How long to leave a database alone that could not be reached: at first, and at most.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(800));
-
-/// Connections that are opened when they are needed.
+/// Connections that are opened when they are needed, and have one user at a time, because a
+/// transaction is a matter of its connection, and because nobody who is short should wait behind
+/// somebody who is not.
 ///
-/// Half of them are shared: who asks a short question sends it behind those of others, without
-/// waiting for their answers, so that many questions are one packet. The other half have one
-/// user at a time, because a transaction is a matter of its connection, and because nobody who
-/// is short should wait behind somebody who is not.
+/// A connection outlives a user who does not wait for it any longer. If it did not, those who
+/// come next would have to open others, and have even less time: far from the database, or when
+/// many ask at once, nobody would get an answer.
 pub(super) struct Pool {
-    address: Address,
-    permits: Semaphore,
+    shelf: Arc<Shelf>,
+    background: Background,
+}
+
+/// Where connections are that nobody uses.
+struct Shelf {
+    opener: Arc<Opener>,
+    permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
-    shared: Vec<Mutex<Option<Arc<Connection>>>>,
-    /// Whose turn among the shared ones it is.
-    turn: AtomicUsize,
-    trouble: Mutex<Option<Trouble>>,
 }
 
-/// The database could not be reached.
-struct Trouble {
-    pause: Duration,
-    until: Instant,
-    what: String,
+impl Shelf {
+    fn take(&self) -> Option<Connection> {
+        loop {
+            let connection = lock(&self.idle).pop()?;
+            if !connection.is_closed() {
+                return Some(connection);
+            }
+        }
+    }
+
+    fn put(&self, Kept { connection, permit }: Kept) {
+        lock(&self.idle).push(connection);
+        drop(permit);
+    }
+
+    /// Ends whatever a user has left a connection in the middle of. What was asked before is
+    /// answered before.
+    async fn settle(&self, kept: Kept, ending: &str) {
+        let ended = timeout(CALL, kept.connection.client().batch_execute(ending)).await;
+        if matches!(ended, Ok(Ok(()))) {
+            self.put(kept);
+        }
+    }
 }
 
-/// Nobody asks a database that could not be reached a moment ago.
+/// A connection, with the right to use it.
+struct Kept {
+    connection: Connection,
+    permit: OwnedSemaphorePermit,
+}
+
+/// What a user is about to do.
+#[derive(Clone, Copy)]
+enum Use {
+    Read,
+    Write,
+}
+
+impl Use {
+    /// What ends it, wherever it stands. To end a transaction that was never begun is worth a
+    /// warning to the database.
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Read => "",
+            Self::Write => "ROLLBACK",
+        }
+    }
+
+    /// How much of its time it may wait for a connection. Who is left with less is refused: work
+    /// that is begun and not ended would only keep others waiting.
+    ///
+    /// Writes wait longer, so that lists cannot starve them: those before them in the queue have
+    /// had their turn or gone when theirs comes.
+    fn patience(self, limit: Duration) -> Duration {
+        match self {
+            Self::Read => limit / 2,
+            Self::Write => limit * 3 / 4,
+        }
+    }
+}
+
+/// All connections were in use for too long.
 #[derive(Debug, thiserror::Error)]
-#[error("the database could not be reached a moment ago: {0}")]
-struct Resting(String);
+#[error("too many ask the database for something")]
+struct Busy;
 
 impl Pool {
-    pub(super) fn new(address: Address, size: usize) -> Self {
-        let shared = (size / 2).max(1);
-        Self {
-            address,
-            permits: Semaphore::new(size.saturating_sub(shared).max(1)),
-            idle: Mutex::default(),
-            shared: (0..shared).map(|_| Mutex::default()).collect(),
-            turn: AtomicUsize::new(0),
-            trouble: Mutex::default(),
-        }
-    }
-
-    /// Asks something short that needs no transaction, beside others. A connection that turns
-    /// out to be lost is replaced once.
-    pub(super) async fn ask<T, W>(&self, work: W) -> Result<T, store::Error>
-    where
-        W: for<'c> Fn(&'c Connection) -> BoxFuture<'c, Result<T, Failure>>,
-    {
-        let place = self.turn.fetch_add(1, Ordering::Relaxed) % self.shared.len();
-        let twice = async {
-            match self.ask_at(&self.shared[place], &work).await {
-                Err(failure) if failure.is_lost() => self.ask_at(&self.shared[place], &work).await,
-                answer => answer,
-            }
-        };
-        let answer = timeout(CALL, twice).await.unwrap_or(Err(Failure::TooSlow));
-        answer.map_err(store::Error::from)
-    }
-
-    async fn ask_at<T, W>(
-        &self,
-        place: &Mutex<Option<Arc<Connection>>>,
-        work: &W,
-    ) -> Result<T, Failure>
-    where
-        W: for<'c> Fn(&'c Connection) -> BoxFuture<'c, Result<T, Failure>>,
-    {
-        let connection = self.shared_at(place).await?;
-        let answer = work(&connection).await;
-        if answer.as_ref().is_err_and(Failure::is_lost) {
-            let mut place = lock(place);
-            if place.as_ref().is_some_and(|known| Arc::ptr_eq(known, &connection)) {
-                *place = None;
-            }
-        }
-        answer
-    }
-
-    async fn shared_at(
-        &self,
-        place: &Mutex<Option<Arc<Connection>>>,
-    ) -> Result<Arc<Connection>, Failure> {
-        let open = || lock(place).clone().filter(|connection| !connection.is_closed());
-        if let Some(connection) = open() {
-            return Ok(connection);
-        }
-        // A few at a time; the others find what these have opened. Closing a semaphore is the
-        // only error, and nobody does.
-        let _permit = self.permits.acquire().await.map_err(|_| Failure::TooSlow)?;
-        if let Some(connection) = open() {
-            return Ok(connection);
-        }
-        let connection = Arc::new(self.connection().await?);
-        *lock(place) = Some(Arc::clone(&connection));
-        Ok(connection)
+    pub(super) fn new(opener: Arc<Opener>, size: usize) -> Self {
+        let permits = Arc::new(Semaphore::new(size.max(1)));
+        let shelf = Arc::new(Shelf { opener, permits, idle: Mutex::default() });
+        Self { shelf, background: Background::default() }
     }
 
     /// Runs something that only reads. A connection that turns out to be lost, such as an idle
@@ -126,8 +117,8 @@ impl Pool {
         W: for<'c> Fn(&'c Connection) -> BoxFuture<'c, Result<T, Failure>>,
     {
         let twice = async {
-            match self.call(&work).await {
-                Err(failure) if failure.is_lost() => self.call(&work).await,
+            match self.call(CALL, Use::Read, &work).await {
+                Err(failure) if failure.is_lost() => self.call(CALL, Use::Read, &work).await,
                 answer => answer,
             }
         };
@@ -140,60 +131,77 @@ impl Pool {
     where
         W: for<'c> Fn(&'c Connection) -> BoxFuture<'c, Result<T, Failure>>,
     {
-        let answer = timeout(limit, self.call(&work)).await.unwrap_or(Err(Failure::TooSlow));
+        let call = self.call(limit, Use::Write, &work);
+        let answer = timeout(limit, call).await.unwrap_or(Err(Failure::TooSlow));
         answer.map_err(store::Error::from)
     }
 
-    /// A connection whose user fails or goes away is not used again: nobody knows what it is
-    /// in the middle of.
-    async fn call<T, W>(&self, work: &W) -> Result<T, Failure>
+    async fn call<T, W>(&self, limit: Duration, usage: Use, work: &W) -> Result<T, Failure>
     where
         W: for<'c> Fn(&'c Connection) -> BoxFuture<'c, Result<T, Failure>>,
     {
-        // Closing a semaphore is the only error, and nobody does.
-        let _permit = self.permits.acquire().await.map_err(|_| Failure::TooSlow)?;
-        let connection = self.connection().await?;
-        let answer = work(&connection).await;
+        let kept = self.connection(usage.patience(limit)).await?;
+        let borrowed = Borrowed { pool: self, usage, kept: Some(kept) };
+        let Some(Kept { connection, .. }) = &borrowed.kept else { return Err(Failure::TooSlow) };
+        let answer = work(connection).await;
         match &answer {
-            Ok(_) | Err(Failure::Refused(_)) => lock(&self.idle).push(connection),
-            // What is left in the pool is of the same age.
-            Err(failure) if failure.is_lost() => lock(&self.idle).clear(),
+            Ok(_) | Err(Failure::Refused(_)) => borrowed.give_back(),
+            Err(failure) if failure.is_lost() => {
+                borrowed.throw_away();
+                // What is left in the pool is of the same age.
+                lock(&self.shelf.idle).clear();
+            }
             Err(_) => {}
         }
         answer
     }
 
-    async fn connection(&self) -> Result<Connection, Failure> {
-        loop {
-            let Some(connection) = lock(&self.idle).pop() else { break };
-            if !connection.is_closed() {
-                return Ok(connection);
+    async fn connection(&self, patience: Duration) -> Result<Kept, Failure> {
+        let permit = timeout(patience, Arc::clone(&self.shelf.permits).acquire_owned()).await;
+        let busy = |_| Failure::from(store::Error::Unavailable(Busy.into()));
+        // Closing a semaphore is the only other error, and nobody does.
+        let permit = permit.map_err(busy)?.map_err(|_| Failure::TooSlow)?;
+        if let Some(connection) = self.shelf.take() {
+            return Ok(Kept { connection, permit });
+        }
+        let (reply, answer) = oneshot::channel();
+        let shelf = Arc::clone(&self.shelf);
+        self.background.spawn(async move {
+            let opened = shelf.opener.open().await;
+            let opened = opened.map(|connection| Kept { connection, permit });
+            // An error means that nobody waits for it any more; the next one finds it.
+            if let Err(Ok(kept)) = reply.send(opened) {
+                shelf.put(kept);
             }
-        }
-        if let Some(trouble) = &*lock(&self.trouble)
-            && Instant::now() < trouble.until
-        {
-            let resting = Resting(trouble.what.clone());
-            return Err(store::Error::Unavailable(resting.into()).into());
-        }
-        let connected = self.address.connect().await;
-        let mut trouble = lock(&self.trouble);
-        match &connected {
-            Ok(_) => *trouble = None,
-            Err(failure) => {
-                let pause = trouble.as_ref().map_or(PAUSE.0, |trouble| trouble.pause * 2);
-                let pause = pause.min(PAUSE.1);
-                let what = match failure {
-                    Failure::Database(error) => error.to_string(),
-                    _ => TooSlow.to_string(),
-                };
-                *trouble = Some(Trouble { pause, until: Instant::now() + pause, what });
-            }
-        }
-        connected
+        });
+        answer.await.unwrap_or(Err(Failure::TooSlow))
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// A connection that is in use. If its user goes away or fails, nobody knows what it is in the
+/// middle of, and it is used again when that has been settled.
+struct Borrowed<'p> {
+    pool: &'p Pool,
+    usage: Use,
+    kept: Option<Kept>,
+}
+
+impl Borrowed<'_> {
+    fn give_back(mut self) {
+        if let Some(kept) = self.kept.take() {
+            self.pool.shelf.put(kept);
+        }
+    }
+
+    fn throw_away(mut self) {
+        self.kept = None;
+    }
+}
+
+impl Drop for Borrowed<'_> {
+    fn drop(&mut self) {
+        let Some(kept) = self.kept.take() else { return };
+        let (shelf, ending) = (Arc::clone(&self.pool.shelf), self.usage.ending());
+        self.pool.background.spawn(async move { shelf.settle(kept, ending).await });
+    }
 }

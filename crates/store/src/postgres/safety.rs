@@ -25,7 +25,7 @@ const QUESTION: &str = "SELECT current_setting('server_version_num')::int, \
 /// Asked for every connection that writes: another server may stand behind the same address
 /// after a restart.
 pub(super) async fn check(connection: &Connection) -> Result<(), Error> {
-    let row = connection.client().query_one(QUESTION, &[]).await.map_err(Error::Database)?;
+    let row = connection.client().query_typed_one(QUESTION, &[]).await.map_err(Error::Database)?;
     let version: i32 = row.get(0);
     if version < OLDEST {
         return Err(Error::TooOld { found: row.get(1) });

@@ -15,6 +15,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::{Instant, sleep, timeout},
 };
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     batch::{Done, Ended, Job, Outcome, Receipt, Writer},
@@ -91,6 +92,7 @@ impl Writers {
                 queue,
                 deferred: VecDeque::new(),
                 writer: None,
+                opening: None,
                 rests_until: None,
             };
             tokio::spawn(desk.run());
@@ -147,6 +149,7 @@ struct Desk {
     /// Jobs that must see what others of their batch have done.
     deferred: VecDeque<Waiting>,
     writer: Option<Writer>,
+    opening: Option<AbortOnDropHandle<Result<Writer, Failure>>>,
     rests_until: Option<Instant>,
 }
 
@@ -254,13 +257,24 @@ impl Desk {
             None if self.rests_until.is_some_and(|until| Instant::now() < until) => {
                 return Err(Failure::Lost("the database could not be reached a moment ago"));
             }
-            None => {
-                let connected = Writer::connect(&self.address).await;
-                self.rests_until = connected.is_err().then(|| Instant::now() + PAUSE);
-                connected?
-            }
+            None => self.connect().await?,
         };
         Ok((self.writer.insert(writer), Arc::clone(&self.places)))
+    }
+
+    /// Waits for a connection as long as a caller waits. It goes on being opened for those who
+    /// come later: were it begun anew each time, a database that is far away would never be
+    /// reached.
+    async fn connect(&mut self) -> Result<Writer, Failure> {
+        let opening = self.opening.get_or_insert_with(|| {
+            let address = self.address.clone();
+            AbortOnDropHandle::new(tokio::spawn(async move { Writer::connect(&address).await }))
+        });
+        let opened = timeout(CALL, opening).await.map_err(|_| Failure::TooSlow)?;
+        self.opening = None;
+        let opened = opened.unwrap_or(Err(Failure::Lost("a connection was not opened")));
+        self.rests_until = opened.is_err().then(|| Instant::now() + PAUSE);
+        opened
     }
 
     fn answer(&mut self, group: Vec<Waiting>, outcomes: Vec<Outcome>) {
