@@ -15,6 +15,7 @@ mod hearing;
 pub mod inputs;
 pub mod job;
 mod names;
+mod patience;
 pub mod view;
 mod work;
 
@@ -281,7 +282,8 @@ impl Runner {
     ) -> Result<(Begun, Vec<plan::Event>), Error> {
         let mut scope = Scope::tenant(place.tenant.clone());
         scope.agent = Some(place.agent.clone());
-        let log = entry::read_log(&self.site.tasks(), &scope, run).await?;
+        let tasks = self.site.tasks();
+        let log = patience::until_there(|| entry::read_log(&tasks, &scope, run)).await?;
         let begun = log.begun.ok_or_else(|| Error::task_not_found(run))?;
         Ok((begun, log.happened.into_iter().map(|happened| happened.event).collect()))
     }
@@ -298,7 +300,10 @@ impl Agent for Runner {
             place: turn.place.clone(),
             behalf: Note::of(&turn).behalf,
         };
-        let log = entry::read_log(&self.site.tasks(), &Scope::from(&run.place), &run.task).await;
+        // Whatever limits the run is in its log. Until that can be read, the engine ends the turn
+        // when it is canceled for long enough, or its lease is lost.
+        let (tasks, scope) = (self.site.tasks(), Scope::from(&run.place));
+        let log = patience::until_there(|| entry::read_log(&tasks, &scope, &run.task)).await;
         let log = log.map_err(|error| Failure::new(error.to_string()))?;
         let drive = if log.begun.is_some() {
             Drive::go_on(self, &turn, output, run, log)?

@@ -32,7 +32,7 @@ use super::{
     RunId, Runner, Settings,
     entry::{Begun, Entry, Happened, Log},
     job::{self, Doing},
-    names,
+    names, patience,
     work::{Ended, Errand, News},
 };
 use crate::{
@@ -467,13 +467,18 @@ impl<'r> Drive<'r> {
         let scope = Scope::tenant(self.run.place.tenant.clone());
         self.working.spawn(async move {
             let id = message.message_id.clone();
-            let told = async {
+            let message = Message { task_id: Some(task.clone()), context_id: None, ..message };
+            // Its key makes it one message, however often it is said.
+            let told = patience::until_there(|| async {
                 let place = tasks.find(&scope, &task).await?.place;
                 let to = TaskCall { key: Some(format!("run:{id}")), ..TaskCall::new(place) };
-                let message = Message { task_id: Some(task), context_id: None, ..message };
-                tasks.stream(&to, SendMessageRequest::new(message)).await.map(drop)
+                tasks.stream(&to, SendMessageRequest::new(message.clone())).await.map(drop)
+            });
+            let told = match told.await {
+                // Nobody refuses it, but we are about to stop: whoever goes on says it again.
+                Err(_) if tasks.is_stopping() => std::future::pending().await,
+                told => told.map_err(|error| error.to_string()),
             };
-            let told = told.await.map_err(|error: nuncio_protocol::error::Error| error.to_string());
             tell.send((call, News::Told(id, told))).ok();
         });
     }

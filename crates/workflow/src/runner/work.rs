@@ -18,18 +18,16 @@ use nuncio_tasks::{
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Given, RunId, Settings, Site, Work,
     hearing::{self, Hearing},
+    patience::{self, PAUSE},
 };
 use crate::plan::{Call, Question};
-
-/// How long to wait before a store that was not available is asked again.
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// How long we wait for something that has no limit.
 const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
@@ -43,7 +41,7 @@ pub(super) enum News {
     Resumed,
     /// It has ended.
     Ended(Ended),
-    /// It was told what a message to the run said, or could not be.
+    /// It was told what a message to the run said, or has refused it for good.
     Told(MessageId, Result<(), String>),
 }
 
@@ -87,6 +85,10 @@ impl Errand {
     pub(super) async fn run(self) {
         let tasks = self.site.tasks();
         let ended = match self.accompany(&tasks).await {
+            Err(error) if patience::is_away(&error) => self.break_off(&tasks).await,
+            ended => ended,
+        };
+        let ended = match ended {
             Ok(ended) => ended,
             // Not the work has failed, but we are about to stop: whoever goes on finds it.
             Err(_) if tasks.is_stopping() => std::future::pending().await,
@@ -100,8 +102,9 @@ impl Errand {
         self.tell.send((self.call.clone(), news)).ok();
     }
 
+    /// Returns that the store is away only if the call is to end before it is back.
     async fn accompany(&self, tasks: &Tasks) -> Result<Ended, Error> {
-        let is_given = self.is_resumed && self.find(tasks).await?.is_some();
+        let is_given = self.is_resumed && self.find_in_time(tasks).await?.is_some();
         if is_given {
             // It is under way, whether there is room for it or not.
             let room = Arc::clone(&self.room).try_acquire_owned().ok();
@@ -109,17 +112,58 @@ impl Errand {
         }
         let room = tokio::select! {
             biased;
-            () = self.stop.cancelled() => {
-                return Ok(Ended::Canceled("it had not begun".to_owned()));
-            }
+            () = self.stop.cancelled() => return Ok(not_begun()),
             () = self.too_late() => return Ok(self.took_too_long()),
             // The room is never closed.
             room = Arc::clone(&self.room).acquire_owned() => room.ok(),
         };
-        let Given { events, is_run } = self.site.give(&self.run, self.work.clone()).await?;
-        // A run takes room for its own calls. If it took some for being called, too, runs within
-        // runs could come to wait for each other.
-        self.follow(tasks, Some(events), room.filter(|_| !is_run)).await
+        loop {
+            match self.site.give(&self.run, self.work.clone()).await {
+                // A run takes room for its own calls. If it took some for being called, too, runs
+                // within runs could come to wait for each other.
+                Ok(Given { events, is_run }) => {
+                    return self.follow(tasks, Some(events), room.filter(|_| !is_run)).await;
+                }
+                Err(error) if patience::is_away(&error) => self.pause(error).await?,
+                Err(error) => return Err(error),
+            }
+            // It may have been given all the same, and only reading it has failed; or it has
+            // ended already, because an agent said of its own store what we say of ours.
+            if self.find_in_time(tasks).await?.is_some() {
+                return self.follow(tasks, None, None).await;
+            }
+        }
+    }
+
+    /// Ends a call of which the store could not tell in time whether it has begun.
+    async fn break_off(&self, tasks: &Tasks) -> Result<Ended, Error> {
+        match self.follow(tasks, None, None).await {
+            Err(error) if error.kind() == ErrorKind::TaskNotFound => {
+                let is_unwanted = self.stop.is_cancelled();
+                Ok(if is_unwanted { not_begun() } else { self.took_too_long() })
+            }
+            ended => ended,
+        }
+    }
+
+    /// Finds the task, as soon as the store is there.
+    async fn find_in_time(&self, tasks: &Tasks) -> Result<Option<TaskCall>, Error> {
+        loop {
+            match self.find(tasks).await {
+                Err(error) if patience::is_away(&error) => self.pause(error).await?,
+                found => return found,
+            }
+        }
+    }
+
+    /// Waits before the store is asked again. Returns its error if the call is to end by then.
+    async fn pause(&self, error: Error) -> Result<(), Error> {
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => Err(error),
+            () = self.too_late() => Err(error),
+            () = sleep(PAUSE) => Ok(()),
+        }
     }
 
     async fn find(&self, tasks: &Tasks) -> Result<Option<TaskCall>, Error> {
@@ -153,28 +197,33 @@ impl Errand {
             biased;
             ended = self.listen(tasks, events, &mut asking) => return ended,
             () = self.too_late() => {
-                self.cancel(tasks).await;
+                // A store that is away longer than that is waited for in vain.
+                timeout(self.settings.cancel, self.cancel(tasks)).await.ok();
                 return Ok(self.took_too_long());
             }
             () = self.stop.cancelled() => {}
         }
-        self.cancel(tasks).await;
-        tokio::select! {
-            ended = self.listen(tasks, None, &mut asking) => ended,
-            () = sleep(self.settings.cancel) => {
-                Ok(Ended::Canceled("it was told to end, and did not in time".to_owned()))
-            }
+        let ending = async {
+            self.cancel(tasks).await;
+            self.listen(tasks, None, &mut asking).await
+        };
+        match timeout(self.settings.cancel, ending).await {
+            Ok(ended) => ended,
+            Err(_) => Ok(Ended::Canceled("it was told to end, and did not in time".to_owned())),
         }
     }
 
-    /// Asks for the end of the task. One that has ended, or cannot, is left alone.
+    /// Asks for the end of the task, as soon as the store is there. One that has ended, or
+    /// cannot, is left alone.
     async fn cancel(&self, tasks: &Tasks) {
-        if let Ok(Some(call)) = self.find(tasks).await {
-            let request =
-                CancelTaskRequest { tenant: None, id: self.work.task.clone(), metadata: None };
-            if let Err(error) = tasks.cancel(&call, request).await {
-                tracing::debug!(task = %self.work.task, %error, "a call could not be canceled");
-            }
+        let canceled = patience::until_there(|| async {
+            let Some(call) = self.find(tasks).await? else { return Ok(()) };
+            let id = self.work.task.clone();
+            let request = CancelTaskRequest { tenant: None, id, metadata: None };
+            tasks.cancel(&call, request).await.map(drop)
+        });
+        if let Err(error) = canceled.await {
+            tracing::debug!(task = %self.work.task, %error, "a call could not be canceled");
         }
     }
 
@@ -209,10 +258,7 @@ impl Errand {
             }
             // Whatever has ended the stream, or was not heard: the task says where it stands.
             match self.look(tasks).await {
-                Ok((task, call)) if task.status.state.is_terminal() => {
-                    let task = hearing::whole(tasks, &Scope::from(&call.place), task).await?;
-                    return Ok(ended(task));
-                }
+                Ok((task, _)) if task.status.state.is_terminal() => return Ok(ended(task)),
                 Ok((task, call)) => {
                     if let Some(ended) = self.notice(&StreamResponse::Task(task), asking) {
                         self.cancel(tasks).await;
@@ -223,19 +269,23 @@ impl Errand {
                     // One that has ended meanwhile is looked at once more.
                     events = tasks.subscribe(&call, request).await.ok();
                 }
-                Err(error) if error.kind() == ErrorKind::Unavailable => sleep(PAUSE).await,
+                Err(error) if patience::is_away(&error) => sleep(PAUSE).await,
                 Err(error) => return Err(error),
             }
         }
     }
 
+    /// Reads the task: one that has ended, with its texts whole.
     async fn look(&self, tasks: &Tasks) -> Result<(Task, TaskCall), Error> {
         let call = self.find(tasks).await?;
         let call = call.ok_or_else(|| Error::task_not_found(&self.work.task))?;
         let id = self.work.task.clone();
         let request = GetTaskRequest { tenant: None, id, history_length: Some(0) };
         let task = tasks.get(&call, request).await?.into_value();
-        let task = task.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+        let mut task = task.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+        if task.status.state.is_terminal() {
+            task = hearing::whole(tasks, &Scope::from(&call.place), task).await?;
+        }
         Ok((task, call))
     }
 
@@ -275,6 +325,10 @@ impl Errand {
         self.say(News::Asked(question, status.message.as_deref().cloned()));
         None
     }
+}
+
+fn not_begun() -> Ended {
+    Ended::Canceled("it had not begun".to_owned())
 }
 
 /// Returns what came of a task that has ended.

@@ -3,4 +3,6 @@
 mod asking;
 mod faults;
 mod graphs;
+mod outages;
 mod site;
+mod store;

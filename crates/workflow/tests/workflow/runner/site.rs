@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::StreamExt as _;
 use nuncio_protocol::{
-    error::{Error, ErrorKind},
+    error::{Error, ErrorKind, reason},
     ids::TaskId,
     json::{Object, Raw},
     message::{Message, Part},
@@ -19,8 +19,7 @@ use nuncio_protocol::{
 };
 use nuncio_tasks::{
     agent::{Agent, Agents, Conduct, Employed, Failure, Interrupted, Turn},
-    engine::{Call, Sent, Tasks},
-    memory::MemoryStore,
+    engine::{Call, Sent, Tasks, reasons},
     output::{Chunk, Output},
     scope::{Name, Place, Scope},
 };
@@ -30,6 +29,8 @@ use nuncio_workflow::runner::{
     view::{RunView, Standing},
 };
 use tokio::sync::Notify;
+
+use super::store::TestStore;
 
 /// Who has been told what, in order.
 pub(super) type Told = Arc<Mutex<Vec<(String, String)>>>;
@@ -52,7 +53,7 @@ struct Inner {
 #[derive(Clone)]
 pub(super) struct TestSite {
     place: Ground,
-    store: Arc<MemoryStore>,
+    store: Arc<TestStore>,
     settings: Settings,
 }
 
@@ -64,15 +65,10 @@ impl TestSite {
 
     /// The same, with other limits.
     pub(super) fn start_with(settings: Settings, workflows: &[&str]) -> Self {
-        Self::start_on(Arc::new(MemoryStore::default()), settings, workflows, Told::default())
+        Self::start_on(Arc::new(TestStore::default()), settings, workflows, Told::default())
     }
 
-    fn start_on(
-        store: Arc<MemoryStore>,
-        settings: Settings,
-        workflows: &[&str],
-        told: Told,
-    ) -> Self {
+    fn start_on(store: Arc<TestStore>, settings: Settings, workflows: &[&str], told: Told) -> Self {
         let named = workflows.iter().map(|text| {
             let workflow = nuncio_workflow::graph::Workflow::read(text).expect("a workflow");
             (workflow.name().to_owned(), (*text).to_owned())
@@ -103,6 +99,11 @@ impl TestSite {
         let texts: Vec<&str> = workflows.iter().map(String::as_str).collect();
         let told = Arc::clone(&self.place.0.told);
         Self::start_on(self.store, self.settings, &texts, told)
+    }
+
+    /// Returns what all is kept in.
+    pub(super) fn store(&self) -> &TestStore {
+        &self.store
     }
 
     /// Returns what agents were told, sorted.
@@ -294,6 +295,10 @@ impl Site for TestSite {
                 Callee::Agent(name) if name == "nobody" => {
                     return Err(Error::new(ErrorKind::PermissionDenied, "you may not call nobody"));
                 }
+                Callee::Agent(name) if name == "absent" => {
+                    let error = Error::new(ErrorKind::Unavailable, "nobody is there");
+                    return Err(error.with_reason(reason::AGENT_UNAVAILABLE));
+                }
                 Callee::Agent(name) => name.clone(),
                 other => panic!("nobody to call: {other:?}"),
             };
@@ -404,13 +409,20 @@ impl Agent for Scripted {
                 }
             }
             "nags" => output.ask("again?").await?,
+            // As another hub does whose store is away.
+            "forgets" => {
+                let error = Error::new(ErrorKind::Unavailable, "mine is away");
+                let error = error.with_reason(reasons::STORE_UNAVAILABLE);
+                output.refuse(error, TaskState::Failed).await?;
+            }
             _ => return Err(Failure::new(format!("nobody is called {}", self.name))),
         }
         Ok(())
     }
 
     fn conduct(&self) -> Conduct {
-        Conduct { interrupted: Interrupted::Retry, ..Conduct::default() }
+        let speaks_first = self.name == "forgets";
+        Conduct { interrupted: Interrupted::Retry, speaks_first, ..Conduct::default() }
     }
 }
 
