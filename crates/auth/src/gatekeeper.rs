@@ -115,15 +115,18 @@ impl Gatekeeper {
     /// future changes nothing.
     pub async fn admit(&self, presented: Presented<'_>) -> Result<Identity, Refusal> {
         let address = presented.address;
-        let admitted = self.judge(&presented).await;
+        let mut admitted = self.judge(&presented).await;
+        if let Err(Refusal::Invalid { why }) = &admitted
+            && why.may_be_a_guess()
+        {
+            match self.wait(&presented) {
+                Ok(()) => self.shared.guesses.wrong(address.ip(), Instant::now()),
+                Err(too_many) => admitted = Err(too_many),
+            }
+        }
         match &admitted {
             Ok(_) => {}
-            Err(Refusal::Invalid { why }) => {
-                if why.may_be_a_guess() {
-                    self.shared.guesses.wrong(address.ip(), Instant::now());
-                }
-                info!(%address, %why, "refused a credential");
-            }
+            Err(Refusal::Invalid { why }) => info!(%address, %why, "refused a credential"),
             Err(refusal) => debug!(%address, %refusal, "refused a request"),
         }
         admitted
@@ -202,9 +205,6 @@ impl Gatekeeper {
             }
             mtls.identify(certificate)?;
         }
-        if let Some(retry_after) = shared.guesses.wait(presented.address.ip(), Instant::now()) {
-            return Err(Refusal::TooMany { retry_after });
-        }
         match credential? {
             Some(Credential::Key(text)) => self.judge_key(text),
             Some(Credential::Bearer(text)) if text.starts_with(api_key::PREFIX) => {
@@ -212,16 +212,30 @@ impl Gatekeeper {
             }
             Some(Credential::Bearer(text)) if pair::is_pair(text) => {
                 let verifier = shared.pair.as_ref().ok_or(Why::NotTaken)?;
+                self.wait(presented)?;
                 let certificate = presented.certificate.as_ref();
                 // Boxed, as the next: they are large, and most callers show keys.
                 Box::pin(verifier.identify(text, certificate, Timestamp::now())).await
             }
             Some(Credential::Bearer(_)) if shared.issuers.is_empty() => Err(Why::NotTaken.into()),
             Some(Credential::Bearer(text)) => {
+                self.wait(presented)?;
                 let certificate = presented.certificate.as_ref();
                 Box::pin(jwt::identify(&shared.issuers, text, certificate, Timestamp::now())).await
             }
             None => Err(Refusal::Missing),
+        }
+    }
+
+    /// Refuses an address from which too many guesses came.
+    ///
+    /// A key is looked at all the same: that costs a hash, its 256 bits cannot be guessed, and
+    /// whoever has one is not shut out by a neighbour. A token costs the check of a signature,
+    /// or the fetch of an issuer's keys, so that its bearer waits as well.
+    fn wait(&self, presented: &Presented<'_>) -> Result<(), Refusal> {
+        match self.shared.guesses.wait(presented.address.ip(), Instant::now()) {
+            Some(retry_after) => Err(Refusal::TooMany { retry_after }),
+            None => Ok(()),
         }
     }
 

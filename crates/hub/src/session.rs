@@ -12,6 +12,8 @@ use aws_lc_rs::{
     rand,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use nuncio_auth::pair::{NoRoom, Tickets};
+use nuncio_net::Secret;
 use nuncio_protocol::ids::Organisation;
 use tokio::time::Instant;
 
@@ -32,14 +34,36 @@ pub struct Login {
     pub is_administrator: bool,
 }
 
+/// A browser that was let in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Session {
+    pub(crate) login: Login,
+    /// The id of the key by which its link was made, and with which it goes. The hub itself
+    /// makes links by none.
+    pub(crate) key: Option<Box<str>>,
+}
+
 /// Browsers that were let in. They come in again after a restart.
 #[derive(Default)]
-pub struct Sessions(Mutex<HashMap<[u8; 32], (Login, Instant)>>);
+pub struct Sessions {
+    /// Links that callers have made.
+    links: Tickets<Session>,
+    open: Mutex<HashMap<[u8; 32], (Session, Instant)>>,
+}
 
 impl Sessions {
+    /// Makes a ticket for a link that lets a browser in, once.
+    pub(crate) fn invite(&self, session: Session) -> Result<Secret, NoRoom> {
+        self.links.issue(session)
+    }
+
+    /// Takes the ticket of a link.
+    pub(crate) fn redeem(&self, ticket: &str) -> Option<Session> {
+        self.links.redeem(ticket)
+    }
+
     /// Lets a browser in, and returns the secret of its cookie.
-    #[expect(clippy::missing_panics_doc, reason = "the library never fails")]
-    pub fn begin(&self, login: Login) -> String {
+    pub(crate) fn begin(&self, session: Session) -> String {
         let mut secret = [0; 32];
         rand::fill(&mut secret)
             .expect("the library ends the program rather than run out of randomness");
@@ -52,15 +76,15 @@ impl Sessions {
             let oldest = oldest.map(|(hash, _)| *hash);
             oldest.map(|hash| sessions.remove(&hash));
         }
-        sessions.insert(hash(&text), (login, now));
+        sessions.insert(hash(&text), (session, now));
         text
     }
 
     /// Returns who a browser is.
-    pub fn find(&self, secret: &str) -> Option<Login> {
+    pub(crate) fn find(&self, secret: &str) -> Option<Session> {
         let sessions = self.lock();
-        let (login, begun) = sessions.get(&hash(secret))?;
-        (begun.elapsed() < LIFETIME).then(|| login.clone())
+        let (session, begun) = sessions.get(&hash(secret))?;
+        (begun.elapsed() < LIFETIME).then(|| session.clone())
     }
 
     /// Shows a browser out.
@@ -68,8 +92,8 @@ impl Sessions {
         self.lock().remove(&hash(secret));
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<[u8; 32], (Login, Instant)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<[u8; 32], (Session, Instant)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -84,21 +84,41 @@ async fn an_unknown_key_and_a_wrong_secret_are_told_alike() {
 
 #[tokio::test(start_paused = true)]
 async fn guesses_run_into_a_limit_for_their_address_alone() {
-    let (key, keys) = one_key();
+    let (_, keys) = one_key();
     let gatekeeper = gatekeeper(&keys);
-    let text = key.to_string();
+    let guess = || ApiKey::generate("x").0.to_string();
     for _ in 0..10 {
-        let (guess, _) = ApiKey::generate("x");
-        let refused = admit(&gatekeeper, &[("x-api-key", &guess.to_string())]).await;
+        let refused = admit(&gatekeeper, &[("x-api-key", &guess())]).await;
         assert_eq!(refused, Err(Why::WrongKey.into()));
     }
-    let refused = admit(&gatekeeper, &[("x-api-key", &text)]).await.unwrap_err();
-    assert_eq!(refused, Refusal::TooMany { retry_after: Duration::from_secs(6) });
-    admit_from(&gatekeeper, "192.0.2.2:4000", &[("x-api-key", &text)]).await.unwrap();
+    let too_many = Err(Refusal::TooMany { retry_after: Duration::from_secs(6) });
+    // Those that are too many do not prolong the wait.
+    for text in [guess(), guess(), "nk_garbled".to_owned()] {
+        assert_eq!(admit(&gatekeeper, &[("x-api-key", &text)]).await, too_many);
+    }
+    let elsewhere = admit_from(&gatekeeper, "192.0.2.2:4000", &[("x-api-key", &guess())]).await;
+    assert_eq!(elsewhere, Err(Why::WrongKey.into()));
     let refused = admit(&gatekeeper, &[]).await;
     assert_eq!(refused, Err(Refusal::Missing), "who shows nothing has not guessed");
     tokio::time::advance(Duration::from_secs(6)).await;
+    let refused = admit(&gatekeeper, &[("x-api-key", &guess())]).await;
+    assert_eq!(refused, Err(Why::WrongKey.into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_good_key_is_let_in_from_an_address_where_others_guess() {
+    let (key, keys) = one_key();
+    let gatekeeper = gatekeeper(&keys);
+    for _ in 0..20 {
+        let (guess, _) = ApiKey::generate("x");
+        admit(&gatekeeper, &[("x-api-key", &guess.to_string())]).await.unwrap_err();
+    }
+    let text = key.to_string();
     admit(&gatekeeper, &[("x-api-key", &text)]).await.unwrap();
+    admit(&gatekeeper, &[("authorization", &format!("Bearer {text}"))]).await.unwrap();
+    keys.revoke(key.id());
+    let refused = admit(&gatekeeper, &[("x-api-key", &text)]).await;
+    assert_eq!(refused, Err(Why::KeyRevoked.into()), "its owner has not guessed");
 }
 
 #[tokio::test]

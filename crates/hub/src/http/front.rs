@@ -8,8 +8,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
     header::{HOST, ORIGIN},
+    uri::Authority,
 };
 use tokio::time::Instant;
 
@@ -91,20 +92,18 @@ pub(super) async fn wrong_method() -> Problem {
 /// here, nor from another origin.
 fn check_place(hub: &Hub, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
-    let authority = request.uri().authority().map(http::uri::Authority::as_str);
-    let host = authority.or_else(|| text(headers, &HOST));
-    // Only browsers send an origin or a cookie; other programs may call the hub what they like.
-    let is_browser = headers.contains_key(ORIGIN) || headers.contains_key(http::header::COOKIE);
-    if is_browser && !host.is_some_and(|host| is_ours(hub, host)) {
+    let host = host(request.uri(), headers);
+    // Programs other than browsers may call the hub what they like. At an open hub nobody may:
+    // a page that reads its own name, which leads here, sends nothing that gives a browser away.
+    let is_checked = hub.settings.is_open || is_browser(headers);
+    if is_checked && !host.is_some_and(|host| is_ours(hub, host)) {
         return Err(Problem::new(
             StatusCode::FORBIDDEN,
             "FOREIGN_HOST",
             "this host is not served to browsers here; add it to `hosts` in the configuration",
         ));
     }
-    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
-    let is_same = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
-    if is_same.is_some_and(|(_, host)| is_ours(hub, host)) {
+    if is_from_our_page(hub, request.uri(), headers) {
         return Ok(());
     }
     // A page may be read from anywhere, by whoever has it in a link.
@@ -121,14 +120,42 @@ fn check_place(hub: &Hub, request: &Request) -> Result<(), Problem> {
     ))
 }
 
-pub(super) fn is_ours(hub: &Hub, host: &str) -> bool {
+/// Tells whether a browser sends a request. None of these comes with every one of its requests.
+fn is_browser(headers: &HeaderMap) -> bool {
+    headers.contains_key(ORIGIN)
+        || headers.contains_key(http::header::COOKIE)
+        || headers.keys().any(|name| name.as_str().starts_with("sec-fetch-"))
+}
+
+/// Tells whether no page from elsewhere sends a request: a page of the very place that it is
+/// sent to, of the hub's public address or of a host that is listed; or no page at all.
+///
+/// Another port is another place, with somebody else's program. Another scheme is not: what
+/// ends TLS before the hub leaves `https` in the origin.
+pub(super) fn is_from_our_page(hub: &Hub, uri: &Uri, headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(ORIGIN) else { return true };
+    let place = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    let Some(("http" | "https", place)) = place else { return false };
+    let is_here = host(uri, headers).is_some_and(|host| host == place && is_ours(hub, host));
+    is_here || is_named(hub, place)
+}
+
+/// Returns where a request was sent to.
+fn host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
+    uri.authority().map(Authority::as_str).or_else(|| text(headers, &HOST))
+}
+
+fn is_ours(hub: &Hub, host: &str) -> bool {
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    is_named(hub, host) || matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+/// Tells whether the configuration names a host as the hub's.
+fn is_named(hub: &Hub, host: &str) -> bool {
     let settings = &hub.settings;
     let public = settings.public_url.split_once("://").map_or("", |(_, rest)| rest);
     let public = public.split('/').next().unwrap_or_default();
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    host == public
-        || settings.hosts.iter().any(|listed| listed == host)
-        || matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+    host == public || settings.hosts.iter().any(|listed| listed == host)
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

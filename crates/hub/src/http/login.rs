@@ -8,7 +8,10 @@ use http::{HeaderValue, StatusCode, header::SET_COOKIE};
 use serde::Deserialize;
 
 use super::{problem::Problem, query::Query, who::COOKIE_NAME};
-use crate::{hub::Hub, session::LIFETIME};
+use crate::{
+    hub::Hub,
+    session::{LIFETIME, Session},
+};
 
 #[derive(Deserialize)]
 pub(super) struct Link {
@@ -20,14 +23,17 @@ pub(super) async fn login(
     State(hub): State<Hub>,
     Query(link): Query<Link>,
 ) -> Result<Response, Problem> {
-    let login = hub.tickets.redeem(&link.ticket).ok_or_else(|| {
+    let by_the_hub = |login| Session { login, key: None };
+    let session = hub.sessions.redeem(&link.ticket);
+    let session = session.or_else(|| hub.tickets.redeem(&link.ticket).map(by_the_hub));
+    let session = session.ok_or_else(|| {
         Problem::new(
             StatusCode::UNAUTHORIZED,
             "TICKET_USED",
             "this link was used or is too old; `nuncio login` prints another",
         )
     })?;
-    let secret = hub.sessions.begin(login);
+    let secret = hub.sessions.begin(session);
     let secure = if hub.settings.public_url.starts_with("https:") { "; Secure" } else { "" };
     let age = LIFETIME.as_secs();
     let cookie =

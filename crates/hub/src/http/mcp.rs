@@ -10,7 +10,7 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use http::{StatusCode, header::ORIGIN, request::Parts};
+use http::{StatusCode, request::Parts};
 use nuncio_client::Client;
 use nuncio_net::listen::body::Guarded;
 use nuncio_protocol::{
@@ -24,7 +24,7 @@ use nuncio_server::Endpoint;
 use super::{
     api::sight,
     calls::identity,
-    front::is_ours,
+    front::is_from_our_page,
     problem::Problem,
     who::{Role, Who},
 };
@@ -84,9 +84,7 @@ pub(super) async fn answer(
 
 /// Pages of other origins have no business here, not even to read.
 fn check_origin(hub: &Hub, head: &Parts) -> Result<(), Problem> {
-    let Some(origin) = head.headers.get(ORIGIN) else { return Ok(()) };
-    let place = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
-    if place.is_some_and(|(_, host)| is_ours(hub, host)) {
+    if is_from_our_page(hub, &head.uri, &head.headers) {
         return Ok(());
     }
     let text = "requests from pages of other origins are refused";

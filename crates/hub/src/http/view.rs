@@ -11,12 +11,13 @@ use nuncio_protocol::{
 };
 use serde::Serialize;
 
-use super::who::Who;
+use super::who::{Role, Who};
 use crate::{
     Directory,
     agent::{Addresses, Agent, Card, Delivery, Origin, Status, Watch},
     beat::Beat,
     directory::{Item, Passing},
+    event::Name,
     hub::Hub,
     name::AgentName,
     store::LoggedEvent,
@@ -250,6 +251,11 @@ pub(crate) struct EventView {
     pub(crate) payload: Raw,
 }
 
+const DELEGATION_SENT: &str = Name::DelegationSent.as_str();
+const DELEGATION_COMPLETE: &str = Name::DelegationComplete.as_str();
+const DELEGATION_FAILED: &str = Name::DelegationFailed.as_str();
+const CARD_HELD: &str = Name::CardHeld.as_str();
+
 impl From<&LoggedEvent> for EventView {
     fn from(logged: &LoggedEvent) -> Self {
         let event = &logged.event;
@@ -285,7 +291,8 @@ impl From<&Item> for EventView {
 }
 
 impl EventView {
-    /// Leaves out agents that a reader may not know of, such as the one above the one above.
+    /// Leaves out agents that a reader may not know of, such as the one above the one above,
+    /// and what is between the agent and those who oversee it.
     pub(crate) fn seen_by(mut self, hub: &Hub, who: &Who) -> Self {
         let Some(payload) = self.payload.as_object() else { return self };
         let state = hub.directory.state();
@@ -294,10 +301,28 @@ impl EventView {
             id.is_some_and(|id| state.agent(&id).is_some() && !who.sees(hub, Some(&id)))
         };
         let members = payload.members();
-        let hidden = members.iter().filter(|(_, value)| is_hidden(value));
+        let confidential = self.confidential(who);
+        let is_kept_back = |name: &str| confidential.contains(&name);
+        let hidden = members.iter().filter(|(name, value)| is_kept_back(name) || is_hidden(value));
         let kept = hidden.fold(payload, |payload, (name, _)| payload.without(name));
         self.payload = kept.into_raw();
         self
+    }
+
+    /// Returns the members that a reader may not see: texts of tasks, and a card that nobody has
+    /// agreed to. Elsewhere they are refused to the same readers.
+    fn confidential(&self, who: &Who) -> &'static [&'static str] {
+        let is_its_own = matches!(&who.role, Role::Agent(id) if id.as_str() == self.workspace_id);
+        if is_its_own || who.overseer().is_ok() {
+            return &[];
+        }
+        match self.event.as_str() {
+            DELEGATION_SENT | DELEGATION_COMPLETE | DELEGATION_FAILED => {
+                &["task_preview", "response_preview", "error"]
+            }
+            CARD_HELD => &["agent_card"],
+            _ => &[],
+        }
     }
 }
 

@@ -3,12 +3,19 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use axum::extract::{FromRequestParts, MatchedPath};
-use http::{header::COOKIE, request::Parts};
-use nuncio_auth::{ApiKey, Certificate, Identity, Method, Presented, Refusal, Why, rules::Asker};
+use http::{
+    HeaderName,
+    header::{AUTHORIZATION, COOKIE},
+    request::Parts,
+};
+use nuncio_auth::{
+    ApiKey, Certificate, Identity, KeyRecord, Method, Presented, Refusal, Why, rules::Asker,
+};
 use nuncio_net::listen::Peer;
 use nuncio_protocol::{
     ids::{AgentId, Organisation},
     service::Caller,
+    time::Timestamp,
 };
 
 use tokio::time::Instant;
@@ -18,10 +25,14 @@ use crate::{
     directory::{ADMIN, Actor, Enrolment, READ},
     hub::Hub,
     limits::{Bucket, address_name},
+    session::Session,
 };
 
 /// The cookie of a browser that was let in.
 pub(crate) const COOKIE_NAME: &str = "nuncio_session";
+
+/// Where keys stand that are not in `Authorization`.
+const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Somebody who has proved who they are.
 #[derive(Clone, Debug)]
@@ -107,7 +118,7 @@ fn address(head: &Parts) -> SocketAddr {
 
 impl Who {
     pub(crate) async fn find(head: &Parts, hub: &Hub) -> Result<Self, Problem> {
-        if let Some(who) = Self::browser(head, hub) {
+        if let Some(who) = Self::browser(head, hub)? {
             return Ok(who);
         }
         let peer = head.extensions.get::<Peer>();
@@ -129,12 +140,24 @@ impl Who {
     }
 
     /// A browser shows its cookie, and then nothing else.
-    fn browser(head: &Parts, hub: &Hub) -> Option<Self> {
-        if head.headers.contains_key(http::header::AUTHORIZATION) {
-            return None;
+    fn browser(head: &Parts, hub: &Hub) -> Result<Option<Self>, Refusal> {
+        let Some(secret) = cookie(head) else { return Ok(None) };
+        if [AUTHORIZATION, KEY_HEADER].iter().any(|name| head.headers.contains_key(name)) {
+            return Err(Refusal::Several);
         }
-        let login = hub.sessions.find(cookie(head)?)?;
-        let identity = Identity::new(Caller::User(login.name.into()), Method::Open);
+        Ok(hub.sessions.find(secret).and_then(|session| Self::within(session, hub)))
+    }
+
+    /// A browser is let in for as long as the key is by which it came.
+    fn within(Session { login, key }: Session, hub: &Hub) -> Option<Self> {
+        let state = hub.directory.state();
+        let key = match key {
+            Some(id) => Some(state.key(&id).filter(|key| is_good(key))?.clone()),
+            None => None,
+        };
+        let mut identity = Identity::new(Caller::User(login.name.into()), Method::Open);
+        identity.expires = key.as_ref().and_then(|key| key.expires());
+        identity.key = key;
         let role = if login.is_administrator { Role::Administrator } else { Role::Viewer };
         Some(Self { identity: Arc::new(identity), organisation: login.organisation, role })
     }
@@ -243,6 +266,11 @@ impl Who {
             _ => Ok(()),
         }
     }
+}
+
+/// Tells whether a key has neither been revoked nor expired.
+fn is_good(key: &KeyRecord) -> bool {
+    key.revoked().is_none() && key.expires().is_none_or(|expires| expires > Timestamp::now())
 }
 
 /// Notes in the audit trail that a key was refused which is known here.

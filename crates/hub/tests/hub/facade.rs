@@ -3,6 +3,7 @@
 mod capabilities;
 mod carried;
 mod delegations;
+mod discretion;
 mod live;
 mod molecule;
 mod opportunity;
@@ -40,6 +41,8 @@ use tokio::{
     net::TcpStream,
     task::JoinHandle,
 };
+
+use crate::tasks::office::Office;
 
 /// A hub that listens.
 struct World {
@@ -263,6 +266,16 @@ async fn what_is_switched_off_is_not_there() {
         for (method, path) in off {
             assert_eq!(world.admin(method, path, "").await.status, 404, "{path}");
         }
+    }
+}
+
+#[tokio::test]
+async fn runs_that_lie_too_far_back_are_refused_however_far_that_is() {
+    let office = Office::open().await;
+    for offset in ["1000", "18446744073709551615"] {
+        let path = format!("/api/runs?offset={offset}&limit=100");
+        let reply = office.administrator.request("GET", &path, &[], "").await;
+        assert_eq!(reply.status, 400, "{offset}: {}", reply.text());
     }
 }
 

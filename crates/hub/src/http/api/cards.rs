@@ -73,6 +73,7 @@ pub(crate) async fn update(
     Path(agent): Path<String>,
     body::Raw(body): body::Raw,
 ) -> Result<Json<Updated>, Problem> {
+    who.somebody()?;
     let agent = hub.directory.visible(who.asker(), &agent)?;
     who.itself_or_administrator(&agent.id)?;
     let text = nuncio_protocol::json::text(&body);

@@ -19,6 +19,10 @@ use crate::{
 )]
 pub(crate) async fn show(State(hub): State<Hub>, who: Who) -> Result<Json<Shown>, Problem> {
     who.administrator()?;
+    // It is that of the whole hub.
+    if who.organisation != hub.settings.organisation {
+        return Err(Problem::forbidden("only the hub's own organisation may read this"));
+    }
     let configured = hub.configured.as_ref().ok_or_else(Problem::not_found)?;
     Ok(Json(configured.shown()))
 }

@@ -24,7 +24,7 @@ use crate::{
         who::{Role, Who},
     },
     hub::Hub,
-    session::Login,
+    session::{Login, Session},
 };
 
 /// How long an enrolment token is good, unless it is said.
@@ -49,6 +49,7 @@ pub(crate) async fn tokens(
     who: Who,
     Path(agent): Path<String>,
 ) -> Result<Json<Keys>, Problem> {
+    who.somebody()?;
     let agent = hub.directory.visible(who.asker(), &agent)?;
     who.itself_or_administrator(&agent.id)?;
     let state = hub.directory.state();
@@ -71,6 +72,7 @@ pub(crate) async fn new_token(
     who: Who,
     Path(agent): Path<String>,
 ) -> Result<(StatusCode, Json<IssuedView>), Problem> {
+    who.somebody()?;
     let agent = hub.directory.visible(who.asker(), &agent)?;
     who.itself_or_administrator(&agent.id)?;
     let issued = hub.directory.new_token(&who.organisation, &agent.id, &who.actor()).await?;
@@ -91,6 +93,7 @@ pub(crate) async fn revoke_token(
     who: Who,
     Path((agent, key)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
+    who.somebody()?;
     let agent = hub.directory.visible(who.asker(), &agent)?;
     who.itself_or_administrator(&agent.id)?;
     let is_its = hub.directory.state().keys_of(&agent.id).iter().any(|record| record.id() == key);
@@ -240,7 +243,12 @@ pub(crate) async fn login_link(
         organisation: who.organisation.clone(),
         is_administrator: who.role == Role::Administrator,
     };
-    Ok(Json(LoginLink { url: hub.login_link(login)? }))
+    // The browser is let in for as long as the key would be.
+    let key = who.identity.key.as_ref().map(|key| key.id().into());
+    let ticket = hub.sessions.invite(Session { login, key });
+    let ticket = ticket.map_err(|_| Error::TooMany { what: "login links", limit: 0 })?;
+    let url = format!("{}/login?ticket={}", hub.settings.public_url, ticket.expose());
+    Ok(Json(LoginLink { url }))
 }
 
 /// Who the hub takes the caller for.

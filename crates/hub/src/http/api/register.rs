@@ -130,6 +130,7 @@ pub(crate) async fn heartbeat(
     Path(agent): Path<String>,
     body::Json(beat): body::Json<Beat>,
 ) -> Result<Json<Heard>, Problem> {
+    who.somebody()?;
     let agent = hub.directory.visible(who.asker(), &agent)?;
     who.itself_or_administrator(&agent.id)?;
     let heard = hub.directory.heartbeat(&agent.id, beat).await?;

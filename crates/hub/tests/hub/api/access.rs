@@ -1,5 +1,7 @@
 //! Who gets what: nothing without a credential, and nothing that the rules keep from them.
 
+use nuncio_hub::directory::{ADMIN, Actor};
+use nuncio_protocol::ids::Organisation;
 use nuncio_testkit::wire::Http;
 use serde_json::{Value, json};
 
@@ -112,6 +114,43 @@ async fn t20_an_agent_that_may_not_be_known_of_is_like_one_that_is_not_there() {
         assert_eq!(unknown.0, 404, "{method} {below}");
         assert_eq!(ask("hidden").await, unknown, "{method} {below} by name");
         assert_eq!(ask(&hidden.id).await, unknown, "{method} {below} by id");
+    }
+}
+
+#[tokio::test]
+async fn a_newcomer_is_not_told_which_agents_there_are() {
+    let running = Running::start().await;
+    running.join("writer", None).await;
+    let enrolment = running.done("POST", "/api/v1/enrolments", &json!({})).await;
+    let newcomer = bearer(&running.stranger, enrolment["key"].as_str().unwrap());
+    for (method, below, body) in [
+        ("GET", "", Value::Null),
+        ("GET", "/card", Value::Null),
+        ("PUT", "/card", super::card("x", "http://127.0.0.1:9/")),
+        ("GET", "/peers", Value::Null),
+        ("GET", "/discovery", Value::Null),
+        ("POST", "/heartbeat", json!({})),
+        ("GET", "/tokens", Value::Null),
+        ("POST", "/tokens", Value::Null),
+        ("DELETE", "/tokens/0123456789abcdef", Value::Null),
+    ] {
+        for agent in ["writer", "nobody"] {
+            let path = format!("/api/v1/agents/{agent}{below}");
+            check_refused(&send(&newcomer, method, &path, &body).await, 403, "FORBIDDEN");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_the_whole_hubs_is_for_administrators_of_its_own_organisation() {
+    let running = Running::start().await;
+    let other = Organisation::parse("other").unwrap();
+    let scopes = [ADMIN.to_owned()];
+    let actor = Actor::configuration();
+    let key = running.hub.directory.new_key(&other, "eve", &scopes, None, &actor).await.unwrap();
+    let eve = bearer(&running.stranger, &key.key.to_string());
+    for path in ["/api/v1/audit", "/api/v1/configuration"] {
+        check_refused(&get(&eve, path).await, 403, "FORBIDDEN");
     }
 }
 

@@ -203,8 +203,10 @@ async fn a_browser_opens_a_web_socket_by_a_ticket_once_and_only_from_our_page() 
     let ticket = running.done("POST", "/api/v1/tickets", &Value::Null).await;
     let ticket = ticket["ticket"].as_str().unwrap();
     let path = format!("/api/v1/events/ws?ticket={ticket}");
-    let foreign = [("origin", "https://evil.example".to_owned())];
-    check_status(connect(&running, &path, &foreign).await, 403);
+    for foreign in ["https://evil.example", "http://localhost:1", "http://127.0.0.1:1"] {
+        let foreign = [("origin", foreign.to_owned())];
+        check_status(connect(&running, &path, &foreign).await, 403);
+    }
     let ours = [("origin", running.hub.settings.public_url.clone())];
     let mut socket = connect(&running, &path, &ours).await.unwrap();
     check_status(connect(&running, &path, &ours).await, 401);

@@ -1,5 +1,6 @@
 //! One caller cannot use up what is everybody's (A-QUOTA).
 
+use nuncio_auth::ApiKey;
 use serde_json::{Value, json};
 
 use super::{Running, bearer, check_refused, get, send};
@@ -43,6 +44,18 @@ async fn strangers_are_counted_by_their_address_and_callers_are_not() {
     check_refused(&reply, 429, "TOO_MANY_REQUESTS");
     assert_eq!(get(&running.administrator, "/api/v1/agents").await.status, 200);
     assert_eq!(get(&running.stranger, "/healthz").await.status, 200);
+}
+
+#[tokio::test]
+async fn whoever_guesses_keys_shuts_out_nobody_at_the_same_address() {
+    let running = Running::with(|_, settings| settings.limits.strangers = 100_000).await;
+    let guess = async || {
+        let (key, _) = ApiKey::generate("x");
+        get(&bearer(&running.stranger, &key.to_string()), "/api/v1/whoami").await
+    };
+    while guess().await.status != 429 {}
+    check_refused(&guess().await, 429, "TOO_MANY_REQUESTS");
+    assert_eq!(get(&running.administrator, "/api/v1/whoami").await.status, 200);
 }
 
 #[tokio::test]

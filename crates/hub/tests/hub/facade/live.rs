@@ -16,7 +16,7 @@ use tokio_tungstenite::{
 
 use super::{Member, World};
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// Only ends a test that would hang.
 const LONG: Duration = Duration::from_secs(30);
@@ -34,13 +34,20 @@ async fn connect(
     connect_async(request).await.map(|(socket, _)| socket)
 }
 
-async fn listen(world: &World, token: &str) -> Socket {
+pub(super) async fn listen(world: &World, token: &str) -> Socket {
     let bearer = format!("Bearer {token}");
     connect(world, "/ws", &[("authorization", &bearer)]).await.expect("it is let in")
 }
 
+/// Begins behind an event.
+pub(super) async fn listen_from(world: &World, token: &str, after: u64) -> Socket {
+    let bearer = format!("Bearer {token}");
+    let path = format!("/ws?after={after}");
+    connect(world, &path, &[("authorization", &bearer)]).await.expect("it is let in")
+}
+
 /// Returns the next event; none if the other side says goodbye.
-async fn next(socket: &mut Socket) -> Option<Value> {
+pub(super) async fn next(socket: &mut Socket) -> Option<Value> {
     loop {
         match timeout(LONG, socket.next()).await.expect("an event")? {
             Ok(Message::Text(text)) => return Some(serde_json::from_str(&text).expect("JSON")),

@@ -70,3 +70,20 @@ async fn a_run_may_call_whom_its_workflow_or_whoever_began_it_may() {
     assert_eq!(reply.status, 404);
     ask(ann, "clerk", "echo").await;
 }
+
+/// To such an agent the hub proves who calls, and it is not the workflow that may.
+#[tokio::test]
+async fn a_run_may_call_an_agent_that_registered_itself_for_whoever_began_it() {
+    let office = office(&[]).await;
+    office.join("joined").await;
+    let source = json!({ "source": REPORT.replace("clerk", "joined") });
+    done(&office.administrator, "PUT", "/api/v1/workflows/report", &source).await;
+    let deny = json!({
+        "effect": "deny", "caller": { "agent": "report" }, "target": { "agent": "joined" },
+    });
+    done(&office.administrator, "PUT", "/api/v1/rules/w", &deny).await;
+    let bob = office.person("bob", &[]).await;
+    let run = begin(&bob, "report", &json!({ "topic": "otters" })).await;
+    let view = ended(&bob, &run).await;
+    assert_eq!(view["state"], "completed", "{view}");
+}

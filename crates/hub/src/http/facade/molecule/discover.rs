@@ -96,7 +96,7 @@ async fn gone(hub: &Hub, who: &Who, id: &str, problem: Problem) -> Result<Respon
         limit: 1,
     };
     let events = hub.directory.store().events(query).await.map_err(Error::from)?;
-    let last_event = events.first().map(EventView::from);
+    let last_event = events.first().map(|logged| EventView::from(logged).seen_by(hub, who));
     Ok((StatusCode::GONE, Json(Gone { error: problem.detail, last_event })).into_response())
 }
 

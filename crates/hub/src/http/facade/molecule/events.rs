@@ -69,9 +69,10 @@ async fn read(
     let mut search = Search { hub, organisation, agent, name: None, sight, limit };
     if let Some(after) = asked.after {
         let found = search.behind(after, Keep::First).await?;
-        return Ok(found.iter().map(EventView::from).collect());
+        return Ok(found.iter().map(|logged| search.sight.view(hub, logged)).collect());
     }
-    Ok(search.newest().await?.iter().rev().map(EventView::from).collect())
+    let found = search.newest().await?;
+    Ok(found.iter().rev().map(|logged| search.sight.view(hub, logged)).collect())
 }
 
 /// Reads the newest events of a name about an agent, the newest first.
@@ -190,6 +191,11 @@ impl Sight {
             self.known.insert(agent.clone());
         }
         sees
+    }
+
+    /// Returns what the reader may see of an event.
+    pub(super) fn view(&self, hub: &Hub, event: impl Into<EventView>) -> EventView {
+        event.into().seen_by(hub, &self.who)
     }
 
     /// Tells whether the reader would still be let in.

@@ -202,7 +202,7 @@ impl Live {
                 Item::Passing(passing) => Some(&passing.agent),
             };
             if self.sight.sees(&self.hub, agent) {
-                return Some(Told::Event((&item).into()));
+                return Some(Told::Event(self.sight.view(&self.hub, &item)));
             }
         }
     }

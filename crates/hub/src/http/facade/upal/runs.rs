@@ -249,11 +249,12 @@ async fn page(
     };
     let limit = asked.limit.unwrap_or(USUAL).clamp(1, MOST);
     let skipped = asked.offset.unwrap_or_default();
-    if skipped + limit > FARTHEST {
+    let reach = skipped.saturating_add(limit);
+    if reach > FARTHEST {
         let text = "reaches too far back; /api/v1/runs has all pages";
         return Err(Refused::invalid("offset", text));
     }
-    let found = runs::page_of(hub, who, workflow, states, ("", Some(skipped + limit))).await?;
+    let found = runs::page_of(hub, who, workflow, states, ("", Some(reach))).await?;
     let mut page = Page { runs: Vec::new(), total: found.total };
     for row in found.rows.into_iter().skip(skipped) {
         page.runs.push(runs::in_short(hub, who, row).await?.into());
