@@ -149,6 +149,16 @@ pub enum Watch {
     Hosted,
 }
 
+impl Watch {
+    /// Returns how an agent is of which nothing has been heard yet.
+    pub(crate) const fn first_status(self) -> Status {
+        match self {
+            Self::Hosted => Status::Online,
+            Self::Heartbeat | Self::Probe => Status::Provisioning,
+        }
+    }
+}
+
 /// How an agent is (MD-07).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]

@@ -34,6 +34,7 @@ pub struct Beat {
     /// What it works on, in words.
     pub current_task: String,
     /// What it has cost this month, in cents; 0 says nothing.
+    #[serde(deserialize_with = "spent")]
     pub monthly_spend: u64,
     /// `wedged` if it knows that it is stuck.
     pub runtime_state: String,
@@ -41,6 +42,12 @@ pub struct Beat {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub runtime_metadata: Option<Raw>,
+}
+
+/// Reads what was spent. Less than nothing is nothing.
+fn spent<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let spent = i128::deserialize(deserializer)?;
+    Ok(u64::try_from(spent.max(0)).unwrap_or(u64::MAX))
 }
 
 /// A beat that makes no sense.
@@ -144,6 +151,15 @@ mod tests {
         for resting in [Removed, Paused, Hibernated] {
             check(resting, 0.0, "", None);
             check(resting, 0.9, "wedged", None);
+        }
+    }
+
+    #[test]
+    fn md02_spending_is_brought_into_its_range() {
+        for (said, taken) in [("-1", 0), ("12", 12), ("18446744073709551616", MOST_SPENT)] {
+            let beat: Beat =
+                serde_json::from_str(&format!(r#"{{"monthly_spend":{said}}}"#)).unwrap();
+            assert_eq!(beat.check().unwrap().monthly_spend, taken, "{said}");
         }
     }
 

@@ -413,6 +413,11 @@ impl Gateway {
     pub async fn stop(&self, grace: Duration) {
         self.0.tasks.stop(grace).await;
     }
+
+    /// Stops: work may go on until `patience` is over, the rest is left for the next hub.
+    pub async fn stop_after(&self, patience: impl Future<Output = ()> + Send) {
+        self.0.tasks.stop_after(patience).await;
+    }
 }
 
 /// Hears from agents how much they have to do. Never returns while there are any.

@@ -3,6 +3,7 @@
 use axum::Router;
 use hyper_util::service::TowerToHyperService;
 use nuncio_net::listen::Listener;
+use tokio::time::timeout;
 
 use crate::{http, hub::Hub, keeper};
 
@@ -24,7 +25,11 @@ pub async fn serve_behind(hub: Hub, listener: Listener, wrap: impl FnOnce(Router
     let stopped = async {
         hub.drain.begun().await;
         if let Some(gateway) = &hub.gateway {
-            gateway.stop(hub.settings.drain).await;
+            // Whoever is told twice gives back at once what it works on.
+            let patience = async {
+                timeout(hub.settings.drain, hub.drain.cut()).await.ok();
+            };
+            gateway.stop_after(patience).await;
         }
     };
     let watched = async {

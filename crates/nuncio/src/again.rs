@@ -22,6 +22,11 @@ pub(crate) fn wait(settings: &Settings, task: &TaskId) -> String {
     format!("{} --wait {}", start(settings, "task get"), quote(task.as_str()))
 }
 
+/// Returns the command that lists the tasks of the agent.
+pub(crate) fn list(settings: &Settings) -> String {
+    start(settings, "task list")
+}
+
 /// Begins a command with what was given on the command line. What is set elsewhere is set for
 /// the next command, too; a secret is not repeated.
 fn start(settings: &Settings, command: &str) -> String {

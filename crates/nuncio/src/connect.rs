@@ -60,7 +60,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             .hint("name a program after `--`, or an agent with --agent"));
     }
     let behind = Behind::open(&arguments).await?;
-    let joining = Joining::open(&arguments.name, arguments.flags.known(), arguments.enrol.clone())?;
+    let joining =
+        Joining::open(&arguments.name, arguments.flags.known()?, arguments.enrol.clone())?;
     let joined = joining.register(None, behind.card(), Delivery::Pull).await?;
     tell(&joined);
     let desk = Arc::new(Desk::new(joined.own_hub()?, behind, arguments.at_once.max(1)));

@@ -82,6 +82,9 @@ pub(crate) fn write_secret(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HubNote {
     pub(crate) url: String,
+    /// The process that has left the note, and takes it away when it ends.
+    #[serde(default)]
+    pub(crate) process: Option<u32>,
     /// Where its administrator's key is.
     pub(crate) key_file: PathBuf,
     /// The file with its settings.

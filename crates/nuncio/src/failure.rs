@@ -7,6 +7,7 @@
 use std::{error::Error as StdError, io, process::ExitCode};
 
 use http::StatusCode;
+use nuncio::configuration;
 use nuncio_client::{
     Error,
     discover::{Error as DiscoverError, Outcome},
@@ -57,6 +58,17 @@ impl Failure {
     /// The command line asks for what cannot be done.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, "A2ACLI_ERR_USAGE", message)
+    }
+
+    /// Something that serves could not begin, or broke off.
+    pub(crate) fn serving(error: &anyhow::Error) -> Self {
+        let message = chain(error.as_ref());
+        // Settings are the user's to mend, wherever they stand.
+        if error.is::<configuration::Error>() {
+            Self::usage(message)
+        } else {
+            Self::internal(message)
+        }
     }
 
     /// Anything that has no better name.
@@ -133,6 +145,16 @@ impl Failure {
         matches!(self.exit, Exit::Unreachable | Exit::Timeout)
     }
 
+    /// Tells whether nobody knows what became of what was asked.
+    pub(crate) fn is_open_ended(&self) -> bool {
+        self.is_unreachable() || self.exit == Exit::Interrupted
+    }
+
+    /// Tells whether the agent has no such operation, and so has done nothing.
+    pub(crate) fn is_unsupported(&self) -> bool {
+        matches!(self.code, "UnsupportedOperationError" | "MethodNotFoundError")
+    }
+
     /// Returns what people are told.
     pub(crate) fn message(&self) -> &str {
         &self.message
@@ -151,6 +173,11 @@ impl Failure {
     /// Tells whether a hub has answered with this status.
     pub(crate) fn is_hub_status(&self, status: StatusCode) -> bool {
         self.code == HUB && self.a2a_code == Some(status.as_u16().into())
+    }
+
+    /// Tells whether a hub has said no to what was asked.
+    pub(crate) fn is_hub_refusal(&self) -> bool {
+        self.code == HUB && self.a2a_code.is_some_and(|status| (400..500).contains(&status))
     }
 
     /// Says that a credential was shown.

@@ -42,17 +42,48 @@ pub(crate) async fn follow(
     mut each: impl FnMut(&StreamResponse, &Event) -> Result<(), Failure>,
 ) -> Result<Told, Failure> {
     let mut told = Told::default();
-    let ended = run(connected, stream, &mut told, &mut each).await;
-    let Err(failure) = ended else { return Ok(told) };
-    let failure = connected.explain(failure);
-    Err(match &told.task {
-        // What the task does next does not depend on us.
-        Some(task) if told.state.is_none_or(|state| !state.is_terminal()) => {
-            let command = again::subscribe(&connected.settings, task, told.seq);
-            failure.hint(format!("the task goes on; follow it with: {command}"))
+    match run(connected, stream, &mut told, &mut each).await {
+        Ok(()) => Ok(told),
+        Err(failure) => Err(told.come_back(connected, failure)),
+    }
+}
+
+/// Follows a stream until the agent has done what it can, and shows nothing of it. Returns the
+/// reply, if there is one in place of a task.
+pub(crate) async fn quietly(
+    connected: &Connected,
+    mut stream: Followed,
+    told: &mut Told,
+) -> Result<Option<Shared<StreamResponse>>, Failure> {
+    let waiting = Waiting::start(&connected.settings, "waiting for the agent");
+    loop {
+        let event = match next(connected, &mut stream).await {
+            Ok(Some(event)) => event,
+            Ok(None) => return Ok(None),
+            Err(failure) => return Err(told.come_back(connected, failure)),
+        };
+        let response = read_event(&event).map_err(|failure| told.come_back(connected, failure))?;
+        told.learn(response, event.seq);
+        waiting.say(told.state.map_or("waiting for the agent", doing));
+        match response {
+            StreamResponse::Message(_) => return Ok(Some(event.response)),
+            // Some agents keep the stream open for what the user may do.
+            StreamResponse::StatusUpdate(update) if update.status.state.is_interrupted() => {
+                return Ok(None);
+            }
+            _ => {}
         }
-        _ => failure,
-    })
+    }
+}
+
+/// Waits for something, unless the user breaks it off.
+pub(crate) async fn unless_broken_off<T>(
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        done = work => done,
+        _ = ctrl_c() => Err(Failure::interrupted("broken off")),
+    }
 }
 
 async fn run(
@@ -64,28 +95,10 @@ async fn run(
     let mut has_text = false;
     let mut waiting = Some(Waiting::start(&connected.settings, "waiting for the agent"));
     loop {
-        let next = async {
-            match connected.deadline {
-                Some(deadline) => {
-                    timeout_at(deadline, stream.next()).await.map_err(|_| Failure::timeout())
-                }
-                None => Ok(stream.next().await),
-            }
-        };
-        let event = tokio::select! {
-            next = next => next?,
-            _ = ctrl_c() => return Err(Failure::interrupted("broken off")),
-        };
+        let event = next(connected, &mut stream).await?;
         drop(waiting.take());
         let Some(event) = event else { return Ok(()) };
-        let event = match event {
-            Err(_) if is_over(connected.deadline) => return Err(Failure::timeout()),
-            event => event?,
-        };
-        connected.debug("<", &String::from_utf8_lossy(event.response.json()));
-        let response = event.response.value().map_err(|error| {
-            Failure::internal(format!("an event of the stream cannot be read: {error}"))
-        })?;
+        let response = read_event(&event)?;
         told.learn(response, event.seq);
         each(response, &event)?;
         // A text that grows may have left its line open.
@@ -95,6 +108,31 @@ async fn run(
             waiting = Some(Waiting::start(&connected.settings, state));
         }
     }
+}
+
+/// Waits for the next event, as long as the user does.
+async fn next(connected: &Connected, stream: &mut Followed) -> Result<Option<Event>, Failure> {
+    let coming = async {
+        match connected.deadline {
+            Some(deadline) => {
+                timeout_at(deadline, stream.next()).await.map_err(|_| Failure::timeout())
+            }
+            None => Ok(stream.next().await),
+        }
+    };
+    let event = match unless_broken_off(coming).await? {
+        None => return Ok(None),
+        Some(Err(_)) if is_over(connected.deadline) => return Err(Failure::timeout()),
+        Some(event) => event?,
+    };
+    connected.debug("<", &String::from_utf8_lossy(event.response.json()));
+    Ok(Some(event))
+}
+
+fn read_event(event: &Event) -> Result<&StreamResponse, Failure> {
+    event.response.value().map_err(|error| {
+        Failure::internal(format!("an event of the stream cannot be read: {error}"))
+    })
 }
 
 fn is_text(event: &StreamResponse) -> bool {
@@ -130,6 +168,19 @@ impl Told {
         self.context = context.cloned().or_else(|| self.context.take());
         self.state = event.state().or(self.state);
         self.seq = seq.or(self.seq);
+    }
+
+    /// Says how to come back to a task of which the stream has broken off.
+    fn come_back(&self, connected: &Connected, failure: Failure) -> Failure {
+        let failure = connected.explain(failure);
+        match &self.task {
+            // What the task does next does not depend on us.
+            Some(task) if self.state.is_none_or(|state| !state.is_terminal()) => {
+                let command = again::subscribe(&connected.settings, task, self.seq);
+                failure.hint(format!("the task goes on; follow it with: {command}"))
+            }
+            _ => failure,
+        }
     }
 }
 
@@ -186,10 +237,7 @@ pub(crate) async fn wait(
                 None => asking.await,
             }
         };
-        let done = tokio::select! {
-            done = limited => done,
-            _ = ctrl_c() => Err(Failure::interrupted("broken off")),
-        };
+        let done = unless_broken_off(limited).await;
         let goes_on = || {
             let command = again::wait(&connected.settings, id);
             format!("the task goes on; wait for it with: {command}")

@@ -16,7 +16,10 @@ pub(crate) mod tasks;
 pub(crate) mod tokens;
 pub(crate) mod workflow;
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use bytes::Bytes;
 use clap::Args;
@@ -82,17 +85,17 @@ impl Flags {
 
     /// Finds the hub.
     pub(crate) fn hub(&self) -> Result<Hub, Failure> {
-        let Known { url, key } = self.known();
+        let Known { url, key } = self.known()?;
         Hub::new(&url, key.as_deref().map(str::trim))
     }
 
     /// Returns which hub is meant, and the key to show there.
-    pub(crate) fn known(&self) -> Known {
-        let known = known(self.hub.clone(), self.key.clone());
-        known.unwrap_or_else(|| Known {
+    pub(crate) fn known(&self) -> Result<Known, Failure> {
+        let known = known(self.hub.clone(), self.key.clone())?;
+        Ok(known.unwrap_or_else(|| Known {
             url: "http://127.0.0.1:7420".to_owned(),
             key: self.key.clone(),
-        })
+        }))
     }
 }
 
@@ -104,28 +107,37 @@ pub(crate) struct Known {
 
 /// Returns the hub that commands mean without further words: the one of the environment, or the
 /// one that was last started on this machine.
-pub(crate) fn at_hand() -> Option<Known> {
+pub(crate) fn at_hand() -> Result<Option<Known>, Failure> {
     known(std::env::var("NUNCIO_URL").ok(), std::env::var("NUNCIO_KEY").ok())
 }
 
 /// Returns the hub at a URL, or else the one that commands mean without further words.
-pub(crate) fn at(url: Option<String>) -> Known {
+pub(crate) fn at(url: Option<String>) -> Result<Known, Failure> {
     let url = url.or_else(|| std::env::var("NUNCIO_URL").ok());
     Flags { hub: url, key: std::env::var("NUNCIO_KEY").ok(), ..Flags::default() }.known()
 }
 
-fn known(url: Option<String>, key: Option<String>) -> Option<Known> {
+fn known(url: Option<String>, key: Option<String>) -> Result<Option<Known>, Failure> {
     let note = note();
-    let url = url.or_else(|| note.as_ref().map(|note| note.url.clone()))?;
+    let Some(url) = url.or_else(|| note.as_ref().map(|note| note.url.clone())) else {
+        return Ok(None);
+    };
     let key = match (key, note) {
         (Some(key), _) => Some(key),
         // A key goes to the hub that it belongs to and to no other.
-        (None, Some(note)) if note.url == url => {
-            fs::read_to_string(&note.key_file).ok().map(|key| key.trim().to_owned())
-        }
+        (None, Some(note)) if note.url == url => Some(read_key(&note.key_file)?),
         (None, _) => None,
     };
-    Some(Known { url, key })
+    Ok(Some(Known { url, key }))
+}
+
+/// Reads the administrator's key of the hub that was last started.
+fn read_key(path: &Path) -> Result<String, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        Failure::file("read the hub's key in", path, &error)
+            .hint("start the hub again, or show a key with --key or NUNCIO_KEY")
+    })?;
+    Ok(text.trim().to_owned())
 }
 
 /// Returns the file with the settings of the hub that is meant, if that is on this machine and has

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use nuncio_auth::{ApiKey, ApiKeys};
+use nuncio_protocol::service::Caller;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -52,7 +53,12 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
             keys.read_file(&file).with_context(|| format!("read {}", file.display()))?;
             for record in keys.list() {
                 let state = if record.revoked().is_some() { "revoked" } else { "valid" };
-                println!("{}\t{:?}\t{state}", record.id(), record.caller());
+                let caller = match record.caller() {
+                    Caller::User(name) => format!("user:{name}"),
+                    Caller::Agent(name) => format!("agent:{name}"),
+                    _ => "anonymous".to_owned(),
+                };
+                println!("{}\t{caller}\t{state}", record.id());
             }
         }
         Command::Revoke { id, keys: file } => {

@@ -141,14 +141,14 @@ async fn main() -> ExitCode {
 }
 
 async fn run(command: Command) -> Result<ExitCode, Failure> {
-    let serving = |error: anyhow::Error| Failure::internal(format!("{error:#}"));
+    let serving = |error: anyhow::Error| Failure::serving(&error);
     if matches!(command, Command::Up(_) | Command::Serve(_) | Command::Mock(_)) {
         open_files::allow_most();
     }
     let done = match command {
         // What it finds is no failure of its own, and has a code.
         Command::Doctor(arguments) => return Ok(Box::pin(doctor::run(arguments)).await),
-        Command::Mock(arguments) => mock::run(arguments).await.map_err(serving),
+        Command::Mock(arguments) => mock::run(arguments).await,
         Command::Up(arguments) => up::run(arguments).await.map_err(serving),
         Command::Connect(arguments) => connect::run(*arguments).await,
         Command::Mcp(arguments) => mcp::run(arguments).await,
@@ -207,11 +207,12 @@ fn tell(failure: &Failure, is_json: bool) {
 
 /// Tells whether errors are to be JSON, also if the command line cannot be read.
 fn wants_json() -> bool {
-    let mut words = std::env::args().skip(1).take_while(|word| word != "--").peekable();
+    // A word may be no text at all.
+    let mut words = std::env::args_os().skip(1).take_while(|word| word != "--").peekable();
     while let Some(word) = words.next() {
-        match word.as_str() {
-            "-ojson" | "-o=json" | "--output=json" => return true,
-            "-o" | "--output" => return words.peek().is_some_and(|value| value == "json"),
+        match word.to_str() {
+            Some("-ojson" | "-o=json" | "--output=json") => return true,
+            Some("-o" | "--output") => return words.peek().is_some_and(|value| value == "json"),
             _ => {}
         }
     }

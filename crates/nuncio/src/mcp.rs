@@ -58,7 +58,7 @@ pub(crate) enum Offer {
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
-    let ways = Remote::new(&arguments.hub.known(), &arguments.allow_private)?;
+    let ways = Remote::new(&arguments.hub.known()?, &arguments.allow_private)?;
     let server = Server::for_user(ways, arguments.tools);
     let broken = |error: &dyn std::fmt::Display| {
         Failure::internal(format!("the client does not speak MCP: {error}")).hint(

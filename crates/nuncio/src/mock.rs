@@ -38,6 +38,7 @@ use self::{
     script::Script,
     wire::{Faulty, Wrong},
 };
+use crate::{failure::Failure, up};
 
 /// Work is not worth waiting for when a test ends.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -61,20 +62,24 @@ pub(crate) struct Arguments {
     port: u16,
 }
 
-pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let file = arguments.file.display();
-    let text = std::fs::read_to_string(&arguments.file).with_context(|| format!("read {file}"))?;
-    let script = Script::read(&text).map_err(|error| anyhow!("{file}:{error}"))?;
+    let text = std::fs::read_to_string(&arguments.file)
+        .map_err(|error| Failure::usage(format!("read {file}: {error}")))?;
+    let script = Script::read(&text).map_err(|error| Failure::usage(format!("{file}:{error}")))?;
     let is_local = matches!(arguments.host.as_str(), "127.0.0.1" | "::1" | "localhost");
     if !is_local && script.auth.is_none() {
-        bail!(
+        return Err(Failure::usage(format!(
             "{} can be reached from elsewhere, so callers must prove who they are: give {file} \
              `auth: {{keys: […]}}`, with keys of `nuncio key new NAME --keys FILE`",
             arguments.host
-        );
+        )));
     }
+    let server = server(&script).map_err(|error| Failure::usage(format!("{file}: {error:#}")))?;
     let address = format!("{}:{}", arguments.host, arguments.port);
-    let mock = Mock::open(&script, &address, &file.to_string()).await?;
+    let bound = server.bind(&address).await;
+    let bound = bound.map_err(|error| Failure::serving(&up::not_bound(error, arguments.port)))?;
+    let mock = Mock::new(&script, bound);
     announce(&mock.bound);
     mock.run_until_told().await;
     Ok(())
@@ -90,19 +95,18 @@ impl Mock {
     /// Takes a place on this machine for the agent of a script that is part of the program.
     pub(crate) async fn own(script: &str) -> anyhow::Result<Self> {
         let script = Script::read(script).map_err(|error| anyhow!("{error}"))?;
-        Self::open(&script, "127.0.0.1:0", "the script").await
+        let server = server(&script).context("the script")?;
+        Ok(Self::new(&script, server.bind("127.0.0.1:0").await?))
     }
 
-    async fn open(script: &Script, address: &str, name: &str) -> anyhow::Result<Self> {
-        let server = server(script).with_context(|| name.to_owned())?;
-        let bound = server.bind(address).await?;
+    fn new(script: &Script, bound: Bound) -> Self {
         let wrong = Wrong {
             faults: Faults::new(&script.faults),
             cards: Cards::new(script, bound.card(), bound.local_url()),
             offered: script.offered(),
             is_old: script.is_old(),
         };
-        Ok(Self { bound, wrong })
+        Self { bound, wrong }
     }
 
     /// Returns where it listens.

@@ -37,7 +37,12 @@ impl Parts {
     pub(crate) fn read(self, text: Option<&str>) -> Result<Vec<Part>, Failure> {
         let mut parts = Vec::new();
         match text {
-            Some("-") => parts.push(Part::text(String::from_utf8_lossy(&read_input()?))),
+            Some("-") => {
+                let text = String::from_utf8(read_input()?).map_err(|_| {
+                    Failure::usage("standard input: it is not UTF-8; send it with --file")
+                })?;
+                parts.push(Part::text(text));
+            }
             Some(text) => parts.push(Part::text(text)),
             None => {}
         }

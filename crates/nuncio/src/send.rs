@@ -1,9 +1,10 @@
 //! `nuncio send`: says something to an agent.
 
 use clap::Args;
+use nuncio_client::Followed;
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
-    json::Object,
+    json::{self, Object, Shared},
     message::{Message, Role},
     operation::{Request, SendMessageConfiguration, SendMessageRequest},
     service::Answered,
@@ -11,9 +12,10 @@ use nuncio_protocol::{
 };
 
 use crate::{
+    again,
     agent::{self, Connected},
     failure::Failure,
-    follow::{self, follow, tell_next},
+    follow::{self, Told, follow, tell_next, unless_broken_off},
     output::{Output, note},
     parts::Parts,
     settings::{self, Settings},
@@ -134,7 +136,7 @@ async fn send_and_follow(
     request: SendMessageRequest,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let stream = connected.stream(Request::SendStreamingMessage(request), None).await?;
+    let stream = open(connected, request).await.map_err(|failure| look(connected, failure))?;
     let told =
         follow(connected, stream, |response, event| follow::write(output, response, event)).await;
     output.close()?;
@@ -151,30 +153,22 @@ async fn send_and_wait(
     wishes: &Wishes,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let waiting = Waiting::start(&connected.settings, "waiting for the agent");
-    let answer = connected.call(Request::SendMessage(request)).await;
-    drop(waiting);
-    let Answered::SendMessage(mut answer) = answer? else {
-        return Err(Failure::internal("the answer is neither a task nor a message"));
-    };
-    let unreadable = |error: nuncio_protocol::json::Error| {
-        Failure::internal(format!("the agent's answer is neither a task nor a message: {error}"))
-            .hint("`nuncio doctor` tells what else is wrong with the agent")
-    };
-    // An agent may answer before the task has ended, whatever was asked for.
-    let unfinished = match answer.value().map_err(unreadable)? {
-        SendMessageResponse::Task(task) => {
-            let state = task.status.state;
-            let is_over = state.is_terminal() || state.is_interrupted();
-            (!wishes.is_async && !is_over).then(|| task.id.clone())
+    let answer = if connected.streams() && !wishes.is_async {
+        let waiting = Waiting::start(&connected.settings, "waiting for the agent");
+        let stream = open(connected, request.clone()).await;
+        drop(waiting);
+        match stream {
+            Ok(stream) => wait_by_stream(connected, stream, wishes).await?,
+            // Not every agent does what its card says.
+            Err(failure) if failure.is_unsupported() => {
+                wait_by_call(connected, request, wishes).await?
+            }
+            Err(failure) => return Err(look(connected, failure)),
         }
-        SendMessageResponse::Message(_) => None,
+    } else {
+        wait_by_call(connected, request, wishes).await?
     };
-    if let Some(id) = unfinished {
-        let task = follow::wait(connected, &id, wishes.history_length).await?;
-        answer = SendMessageResponse::of_task(&task);
-    }
-    let value = answer.value().map_err(unreadable)?;
+    let value = answer.value().map_err(|error| unreadable(&error))?;
     if output.is_json() {
         output.json(&String::from_utf8_lossy(answer.json()))?;
     } else {
@@ -189,4 +183,76 @@ async fn send_and_wait(
         tell_next(connected, &task.id, task.status.state);
     }
     Ok(())
+}
+
+/// Waits on a stream: what becomes of the message has an id long before it has an end, and who
+/// is broken off can come back to it.
+async fn wait_by_stream(
+    connected: &Connected,
+    stream: Followed,
+    wishes: &Wishes,
+) -> Result<Shared<SendMessageResponse>, Failure> {
+    let mut told = Told::default();
+    let reply = follow::quietly(connected, stream, &mut told).await;
+    let reply = reply.map_err(|failure| match &told.task {
+        Some(_) => failure,
+        None => look(connected, failure),
+    })?;
+    match (reply, told.task) {
+        // A reply is written the same in a stream and in an answer.
+        (Some(reply), _) => Ok(Shared::from_json(reply.json().clone())),
+        (None, Some(id)) => {
+            let task = follow::wait(connected, &id, wishes.history_length).await?;
+            Ok(SendMessageResponse::of_task(&task))
+        }
+        (None, None) => Err(Failure::internal("the answer is neither a task nor a message")),
+    }
+}
+
+async fn wait_by_call(
+    connected: &Connected,
+    request: SendMessageRequest,
+    wishes: &Wishes,
+) -> Result<Shared<SendMessageResponse>, Failure> {
+    let waiting = Waiting::start(&connected.settings, "waiting for the agent");
+    let answer = unless_broken_off(connected.call(Request::SendMessage(request))).await;
+    drop(waiting);
+    let answer = answer.map_err(|failure| look(connected, failure))?;
+    let Answered::SendMessage(answer) = answer else {
+        return Err(Failure::internal("the answer is neither a task nor a message"));
+    };
+    // An agent may answer before the task has ended, whatever was asked for.
+    let unfinished = match answer.value().map_err(|error| unreadable(&error))? {
+        SendMessageResponse::Task(task) => {
+            let state = task.status.state;
+            let is_over = state.is_terminal() || state.is_interrupted();
+            (!wishes.is_async && !is_over).then(|| task.id.clone())
+        }
+        SendMessageResponse::Message(_) => None,
+    };
+    match unfinished {
+        Some(id) => {
+            let task = follow::wait(connected, &id, wishes.history_length).await?;
+            Ok(SendMessageResponse::of_task(&task))
+        }
+        None => Ok(answer),
+    }
+}
+
+async fn open(connected: &Connected, request: SendMessageRequest) -> Result<Followed, Failure> {
+    unless_broken_off(connected.stream(Request::SendStreamingMessage(request), None)).await
+}
+
+/// Says where to look for a task of which not even the id has come.
+fn look(connected: &Connected, failure: Failure) -> Failure {
+    if !failure.is_open_ended() {
+        return failure;
+    }
+    let command = again::list(&connected.settings);
+    failure.hint(format!("the agent may have taken it; look for its task with: {command}"))
+}
+
+fn unreadable(error: &json::Error) -> Failure {
+    Failure::internal(format!("the agent's answer is neither a task nor a message: {error}"))
+        .hint("`nuncio doctor` tells what else is wrong with the agent")
 }

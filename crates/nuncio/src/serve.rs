@@ -21,7 +21,7 @@ use self::{
     dialect::{Dialect, dialects},
     member::Member,
 };
-use crate::{data::Data, failure::Failure, hub};
+use crate::{data::Data, failure::Failure, hub, up};
 
 /// What is served, and how.
 #[derive(Debug, Args)]
@@ -90,11 +90,11 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
-    let serving = |error: anyhow::Error| Failure::internal(format!("{error:#}"));
+    let serving = |error: anyhow::Error| Failure::serving(&error);
     let mut server = server(&arguments).map_err(serving)?;
     let member = match &arguments.join {
         Some(url) => {
-            let known = hub::at(Some(url.clone()).filter(|url| !url.is_empty()));
+            let known = hub::at(Some(url.clone()).filter(|url| !url.is_empty()))?;
             Some(Member::open(&arguments.name, known, arguments.enrol.clone()).await?)
         }
         None => None,
@@ -103,7 +103,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         server = server.gatekeeper(member.gatekeeper().map_err(serving)?);
     }
     let address = format!("{}:{}", arguments.host, arguments.port);
-    let bound = server.bind(&address).await.map_err(|error| serving(error.into()))?;
+    let bound = server.bind(&address).await;
+    let bound = bound.map_err(|error| serving(up::not_bound(error, arguments.port)))?;
     let Some(member) = member else {
         announce(&bound, arguments.keys.is_some());
         bound.run_until_told().await;

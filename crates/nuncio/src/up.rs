@@ -30,6 +30,7 @@ use nuncio_store::{
 
 use nuncio_tasks::{memory::MemoryStore, store::Store};
 
+pub(crate) use self::taken::not_bound;
 use crate::{data::Data, demo::Demo};
 
 /// Start the hub: the place where agents meet.
@@ -95,7 +96,8 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let demo = if arguments.demo { Some(Arc::new(Demo::start().await?)) } else { None };
     let ended = Box::pin(start::start(&layers, loaded, &telemetry, demo)).await;
     telemetry.stop().await;
-    ended
+    let removed = notice::remove();
+    ended.and(removed)
 }
 
 /// Opens what everything is kept in.

@@ -21,7 +21,7 @@ use nuncio_protocol::{
     wire::card_document,
 };
 
-use crate::{body::Body, context, respond};
+use crate::{body::Body, respond};
 
 /// How long a card may be kept (P-25).
 const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=30");
@@ -136,16 +136,19 @@ impl Cards {
         self
     }
 
-    /// Answers a request for a document, if the path is that of one.
-    pub(crate) fn find(&self, path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
+    /// Answers a request for a document, if the path is that of one. The version is what the
+    /// request says, if it says any.
+    pub(crate) fn find(
+        &self,
+        path: &str,
+        version: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Option<Response<Body>> {
         let document = match path {
-            CARD => {
-                let version = headers.get(&context::VERSION).and_then(|value| value.to_str().ok());
-                match version.and_then(Version::parse) {
-                    Some(Version::V1_0) => &self.v1,
-                    _ => &self.unversioned,
-                }
-            }
+            CARD => match version.and_then(Version::parse) {
+                Some(Version::V1_0) => &self.v1,
+                _ => &self.unversioned,
+            },
             OLD_CARD => &self.old,
             KEYS => self.keys.as_ref()?,
             other => self.others.get(other)?,

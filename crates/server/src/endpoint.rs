@@ -111,6 +111,20 @@ impl Endpoint {
         self.answer(request)
     }
 
+    /// Refuses a request whose path leads to the endpoint with so many segments, in a form that
+    /// its sender reads: for listeners that find out themselves who calls, and do not let
+    /// everybody in. The body is not looked at.
+    pub fn refuse_below<B>(
+        &self,
+        segments: usize,
+        request: Request<B>,
+        error: &Error,
+    ) -> Response<Body> {
+        let (mut head, _) = request.into_parts();
+        head.uri = below(&head.uri, segments);
+        self.inner.refuse_at_the_door(&head, error)
+    }
+
     /// Reads what the head of a request says about a call. Who calls must be in its extensions.
     pub fn context(&self, head: &Parts, version: Version) -> Result<CallContext, Error> {
         self.inner.context(head, version)

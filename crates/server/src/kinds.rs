@@ -5,6 +5,7 @@
 
 mod command;
 mod echo;
+mod group;
 
 pub mod http;
 pub mod llm;

@@ -104,9 +104,11 @@ impl Terms {
         Ok(())
     }
 
-    /// The caller has to accept at least one type that the agent gives (P-18).
+    /// The caller has to accept at least one type that the agent gives (P-18). What cannot be
+    /// read says nothing about what they accept.
     fn check_output(&self, accepted: &[String]) -> Result<(), Error> {
-        if accepted.is_empty() || self.output.meets(&MediaTypes::new(accepted)) {
+        let accepted = MediaTypes::new(accepted);
+        if accepted.is_empty() || self.output.meets(&accepted) {
             return Ok(());
         }
         let field = "configuration.acceptedOutputModes";

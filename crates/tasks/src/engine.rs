@@ -178,6 +178,11 @@ struct Held {
 }
 
 impl Held {
+    /// Tells whether the work has asked its caller something.
+    fn waits(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.state().is_interrupted())
+    }
+
     /// Ends the work: the lease is lost.
     fn lose(&self) {
         if let Some(work) = &self.work {
@@ -289,7 +294,12 @@ impl Tasks {
     /// Stops: running work gets `grace` to end, then its leases are given back, so that another
     /// process goes on with it at once.
     pub async fn stop(&self, grace: Duration) {
-        self.0.drain(grace).await;
+        self.stop_after(sleep(grace)).await;
+    }
+
+    /// Stops: running work may go on until `patience` is over, and is given back then.
+    pub async fn stop_after(&self, patience: impl Future<Output = ()> + Send) {
+        self.0.drain(patience).await;
     }
 }
 

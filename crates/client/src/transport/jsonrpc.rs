@@ -64,14 +64,13 @@ pub(super) fn read(
             Err(document.unreadable("neither result nor error"))
         }
         Envelope { result, .. } if is_official(wire) => {
-            let result = result.unwrap_or("null");
-            if wire == WireForm::V1 {
-                let text = document.body.slice_ref(result.as_bytes());
-                if let Some(answer) = unread(operation, text) {
-                    return Ok(answer);
-                }
+            if wire == WireForm::V1
+                && let Some(result) = result
+                && let Some(answer) = unread(operation, document.body.slice_ref(result.as_bytes()))
+            {
+                return Ok(answer);
             }
-            read_with(result, |reader| form.read_response(operation, reader))
+            read_with(result.unwrap_or("null"), |reader| form.read_response(operation, reader))
                 .map(answered)
                 .map_err(|error| document.not_a2a(&error.to_string()))
         }

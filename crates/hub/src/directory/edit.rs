@@ -255,7 +255,7 @@ impl Directory {
             if parent.is_some_and(|parent| parent.status == Status::Paused) {
                 return Err(Error::invalid("parent", "rests too; resume that one first"));
             }
-            set_status(&mut change, agent, Status::Provisioning, &[]);
+            set_status(&mut change, agent, agent.watch.first_status(), &[]);
             change.note("agent.resume", id.as_str(), "");
             Ok((change, ()))
         })

@@ -280,10 +280,7 @@ pub(super) fn add(
     if state.agent(id).is_some() {
         return Err(Error::IdTaken { id: id.clone() });
     }
-    let status = match new.watch {
-        Watch::Hosted => Status::Online,
-        Watch::Heartbeat | Watch::Probe => Status::Provisioning,
-    };
+    let status = new.watch.first_status();
     let agent = Agent {
         id: id.clone(),
         organisation: organisation.clone(),

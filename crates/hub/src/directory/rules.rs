@@ -17,6 +17,7 @@ pub const MAX_RULES: usize = 10_000;
 impl Directory {
     /// Puts a rule in force, in place of one with the same id.
     pub async fn put_rule(&self, rule: &Rule, actor: &Actor) -> Result<(), Error> {
+        check_id(&rule.id)?;
         self.change(|state| {
             let mut change = Change::new(actor);
             let current = state.rule(&rule.id);
@@ -49,6 +50,7 @@ impl Directory {
             let mut change = Change::new(actor);
             let rule = state.rule(id).filter(|rule| rule.organisation == *organisation);
             rule.ok_or(Error::Unknown { what: "rule" })?;
+            check_id(id)?;
             change.put(Kind::Rule, id, None);
             changed(&mut change, state, organisation, id);
             change.note("rule.remove", id, "");
@@ -89,6 +91,14 @@ impl Directory {
 
 /// Begins the ids of rules that the configuration file has.
 pub const CONFIGURED: &str = "configuration/";
+
+/// Refuses to change a rule that the file would bring back.
+fn check_id(id: &str) -> Result<(), Error> {
+    match id.strip_prefix(CONFIGURED) {
+        Some(_) => Err(Error::invalid("id", "is of a rule in the hub's file; change it there")),
+        None => Ok(()),
+    }
+}
 
 fn changed(
     change: &mut Change,

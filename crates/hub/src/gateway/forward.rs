@@ -12,7 +12,7 @@ use nuncio_client::{Agent as Line, Error as ClientError, watch::Observer};
 use nuncio_net::{Clock, Error as NetError};
 use nuncio_protocol::{
     error::{Error, ErrorKind, reason},
-    message::Message,
+    message::{Message, Role},
     operation::Operation,
     service::{CallContext, Caller, Event},
     state::TaskState,
@@ -32,6 +32,7 @@ use super::{
     observe::status,
     pull::{Desks, Handed},
     queue::{self, QUEUE, Queued, Queueing},
+    runs,
     translate::Ours,
     turnstile::Turnstiles,
     way::{Happening, Opened, Way, not_a2a},
@@ -261,7 +262,8 @@ impl Forwarding<'_> {
         if self.agent.delivery == Delivery::Pull {
             return Ok(Way::Fetched(desks.of(&self.agent.id), patience.lost));
         }
-        let line = lines.line(&self.agent, &self.caller).await?;
+        let behalf = self.note.behalf.as_deref().map(runs::caller_of);
+        let line = lines.line(&self.agent, &self.caller, behalf.as_ref()).await?;
         Ok(Way::Called(match &self.wire {
             Some(record) => line.watched_by(Arc::clone(record) as Arc<dyn Observer>),
             None => line,
@@ -601,8 +603,10 @@ impl Forwarding<'_> {
     }
 
     pub(super) fn context(&self) -> CallContext {
-        let asked = &self.turn.asked;
-        let message = &self.turn.message.message_id;
+        let Turn { asked, message, task, .. } = &self.turn;
+        // Callers use the identifier of a message again, also within a task.
+        let said = task.history.iter().filter(|message| message.role == Role::User).count();
+        let key = format!("{}:{said}:{}", self.ours.task, message.message_id);
         // What is meant for us is no wish to the agent.
         let ours = |uri: &str| [QUEUE, WIRE].contains(&uri);
         let extensions = asked.extensions.iter().filter(|uri| !ours(uri)).cloned().collect();
@@ -610,7 +614,7 @@ impl Forwarding<'_> {
             priority: asked.priority,
             trace: asked.trace.clone(),
             extensions,
-            idempotency_key: Some([self.ours.task.as_str(), ":", message.as_str()].concat()),
+            idempotency_key: Some(key),
             parent: Some(self.ours.task.clone()),
             ..CallContext::new(self.caller.clone())
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use nuncio_auth::rules::{Asker, Question};
 use nuncio_protocol::{
-    error::{Error, ErrorKind},
+    error::{Error, ErrorKind, reason},
     ids::{AgentId, Organisation},
     json::Object,
     operation::{Operation, SendMessageRequest},
@@ -25,7 +25,7 @@ use super::{
     note::{Note, Wishes},
     runs, trace, tree,
 };
-use crate::agent::Agent;
+use crate::agent::{Agent, Status};
 
 impl Inner {
     /// Judges a message, also by the skills that it names.
@@ -42,6 +42,9 @@ impl Inner {
             (one, other) => vec![one.or(other)],
         };
         let (agent, mut call) = self.judge(ctx, Some(operation), &skills)?;
+        if agent.status == Status::Paused {
+            return Err(rests(&agent));
+        }
         self.spend(ctx, &agent, &call, request).await?;
         let limits = self.limits.load_full();
         let own = self.counters.tasks_of(&self.directory.state(), &ctx.caller);
@@ -241,6 +244,12 @@ fn skill(metadata: Option<&Object>) -> Result<Option<String>, Error> {
         Error::new(ErrorKind::InvalidParams, format!("metadata.{SKILL_ID} {text}"))
             .with_violation(format!("metadata.{SKILL_ID}"), text)
     })
+}
+
+fn rests(agent: &Agent) -> Error {
+    let name = &agent.name;
+    let text = format!("agent `{name}` is paused; an administrator can resume it");
+    Error::new(ErrorKind::Unavailable, text).with_reason(reason::AGENT_UNAVAILABLE)
 }
 
 fn no_agent(name: &str) -> Error {

@@ -10,7 +10,7 @@ use foldhash::HashMap;
 use http::{HeaderMap, HeaderValue};
 use nuncio_auth::{
     pair::{Minter, Pair},
-    rules::{Asker, Question},
+    rules::{Asker, Decision, Question},
 };
 use nuncio_client::{
     Agent as Line, Client, Clocks, Credentials, Error as ClientError, Find, Options, Proof,
@@ -187,8 +187,13 @@ impl Lines {
         *self.credentials.lock().unwrap_or_else(PoisonError::into_inner) = proofs;
     }
 
-    /// Returns the line to an agent, for a caller.
-    pub(crate) async fn line(&self, agent: &Arc<Agent>, caller: &Caller) -> Result<Line, Error> {
+    /// Returns the line to an agent, for a caller, or for whom it calls.
+    pub(crate) async fn line(
+        &self,
+        agent: &Arc<Agent>,
+        caller: &Caller,
+        behalf: Option<&Caller>,
+    ) -> Result<Line, Error> {
         let line = if let Some(line) = self.known(agent) {
             line
         } else {
@@ -199,7 +204,13 @@ impl Lines {
             lines.insert(agent.id.clone(), known);
             line
         };
-        Ok(line.on_behalf_of(self.credentials(agent, caller)?))
+        let credentials = self.credentials(agent, caller);
+        // A run may call whom its workflow may call, or whoever began it.
+        let credentials = credentials.or_else(|error| match behalf {
+            Some(behalf) => self.credentials(agent, behalf),
+            None => Err(error),
+        });
+        Ok(line.on_behalf_of(credentials?))
     }
 
     fn known(&self, agent: &Arc<Agent>) -> Option<Line> {
@@ -289,7 +300,9 @@ impl Lines {
                 let skills = agent.card.iter().flat_map(|card| &card.card().skills);
                 let skills = skills.map(|skill| skill.id.as_str());
                 let granted = state.decider().grant(&**state, (asker, &agent.id), skills);
-                pair.grant(granted.map_err(|_| unproven())?)
+                let denied =
+                    |denied: Decision| Error::new(ErrorKind::PermissionDenied, denied.to_string());
+                pair.grant(granted.map_err(denied)?)
             }
             // People are judged by the hub before it calls for them.
             _ => pair,

@@ -197,7 +197,7 @@ impl Inner {
             let text = "the agent has no extended card; its public one says all";
             return Err(Error::new(ErrorKind::UnsupportedOperation, text));
         }
-        let line = self.lines.line(agent, caller).await?;
+        let line = self.lines.line(agent, caller, None).await?;
         let ctx = CallContext::new(caller.clone());
         let request = GetExtendedAgentCardRequest { tenant: None };
         let card = line.get_extended_card(ctx, request).await;

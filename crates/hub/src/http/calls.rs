@@ -1,24 +1,29 @@
 //! Calls to agents: `/agents/{name}` on every binding, gRPC at the root.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
 
 use axum::{
     body::Body,
-    extract::{RawPathParams, Request, State},
-    response::Response,
+    extract::{Request, State},
+    response::{IntoResponse as _, Response},
 };
 use bytes::Bytes;
 use foldhash::HashMap;
-use http::{Uri, request::Parts};
+use http::{StatusCode, Uri, header::WWW_AUTHENTICATE, request::Parts};
 use nuncio_auth::{
-    Identity, Method,
+    Gatekeeper, Identity, Method,
     rules::{Grant, Operations, Skills},
 };
 use nuncio_net::listen::Drain;
 use nuncio_protocol::{
     card::sign::Signer,
-    error::Error as A2aError,
-    ids::{AgentId, Tenant},
+    error::{Error as A2aError, ErrorKind},
+    http::segments,
+    ids::{AgentId, Organisation, Tenant},
     operation::{Operation, Request as A2aRequest},
     service::{Answered, CallContext, Caller},
     time::Timestamp,
@@ -35,6 +40,7 @@ use super::{
 };
 use crate::{
     agent::Agent,
+    directory::Directory,
     error::Error,
     gateway::{
         Gateway,
@@ -54,7 +60,7 @@ pub(crate) struct Endpoints {
     pub(crate) capacity: Capacity,
     signer: Option<Signer>,
     /// For gRPC, which has no paths: callers name the agent as a tenant.
-    shared: Option<Endpoint>,
+    shared: OnceLock<Option<Endpoint>>,
     /// For the hub's own agent.
     pub(super) own: Option<Endpoint>,
     made: Mutex<HashMap<AgentId, Made>>,
@@ -76,19 +82,39 @@ impl Endpoints {
         let mut streams = StreamLimits::default();
         streams.open_per_caller = settings.limits.streams;
         let capacity = Capacity::new(settings.calls, streams, drain);
-        let shared = Endpoint::builder("hub", gateway.service(), capacity.clone())
-            .tenants(Tenants::Named)
-            .body_limits(settings.call_bodies)
-            .build();
-        // Only cards can fail, and it has none.
-        let shared = shared.ok();
         let own = Self::make_own(gateway.service(), &capacity, settings.call_bodies);
+        let shared = OnceLock::new();
         Self { gateway, capacity, signer, shared, own, made: Mutex::default() }
     }
 
     /// Closes the connections of those who do not read. Never returns.
     pub(crate) async fn watch(&self) {
         self.capacity.watch().await;
+    }
+
+    /// Returns what answers for whichever agent a call names.
+    fn shared(&self, hub: &Hub) -> Result<&Endpoint, Problem> {
+        let shared = self.shared.get_or_init(|| {
+            let known = Known::of(hub);
+            let shared = Endpoint::builder("hub", self.gateway.service(), self.capacity.clone())
+                .tenants(Tenants::Named)
+                .extensions(move |ctx| known.extensions(ctx).unwrap_or_default())
+                .body_limits(hub.settings.call_bodies)
+                .build();
+            // Only cards can fail, and it has none.
+            shared.ok()
+        });
+        shared.as_ref().ok_or_else(Problem::not_found)
+    }
+
+    /// Refuses a call as an agent itself would: whoever calls one reads A2A, not our API.
+    fn refuse(&self, hub: &Hub, segments: usize, request: Request, problem: Problem) -> Response {
+        let Ok(shared) = self.shared(hub) else { return problem.into_response() };
+        let mut response = shared.refuse_below(segments, request, &error_of(&problem));
+        if let Some(challenge) = problem.challenge {
+            response.headers_mut().insert(WWW_AUTHENTICATE, *challenge);
+        }
+        response.map(Body::new)
     }
 
     /// Returns what answers for an agent.
@@ -255,29 +281,105 @@ fn tenant(agent: &Agent) -> Result<Tenant, nuncio_server::Error> {
 /// Carries a call to the agent that the path names.
 pub(super) async fn call(
     State(hub): State<Hub>,
-    who: Who,
-    path: RawPathParams,
+    who: Result<Who, Problem>,
     mut request: Request,
 ) -> Result<Response, Problem> {
-    who.somebody()?;
     let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
-    let name = path.iter().find(|(name, _)| *name == "agent").map_or("", |(_, agent)| agent);
-    let endpoint = endpoints.named(&hub, &who, name)?;
-    request.extensions_mut().insert(identity(&who));
-    Ok(endpoint.answer_below(PREFIX, request).await.map(Body::new))
+    let found = who.and_then(|who| {
+        who.somebody()?;
+        let endpoint = endpoints.named(&hub, &who, &named_in(request.uri().path()))?;
+        Ok((who, endpoint))
+    });
+    match found {
+        Ok((who, endpoint)) => {
+            request.extensions_mut().insert(identity(&who));
+            Ok(endpoint.answer_below(PREFIX, request).await.map(Body::new))
+        }
+        Err(problem) => Ok(endpoints.refuse(&hub, PREFIX, request, problem)),
+    }
 }
 
 /// Carries a gRPC call to the agent that it names as its tenant.
 pub(super) async fn grpc(
     State(hub): State<Hub>,
-    who: Who,
+    who: Result<Who, Problem>,
     mut request: Request,
 ) -> Result<Response, Problem> {
-    who.somebody()?;
     let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
+    let who = match who {
+        Ok(who) => who,
+        Err(problem) => return Ok(endpoints.refuse(&hub, 0, request, problem)),
+    };
+    if let Err(problem) = who.somebody() {
+        // Over gRPC the status of HTTP does not say it, by which others are noted.
+        let subject = format!("{} {}", request.method(), request.uri().path());
+        let line = ("request.deny", subject.as_str(), "");
+        hub.trail.refused(&who.actor(), Some(&who.organisation), line);
+        return Ok(endpoints.refuse(&hub, 0, request, problem));
+    }
     request.extensions_mut().insert(identity(&who));
-    let shared = endpoints.shared.as_ref().ok_or_else(Problem::not_found)?;
-    Ok(shared.answer(request).await.map(Body::new))
+    Ok(endpoints.shared(&hub)?.answer(request).await.map(Body::new))
+}
+
+/// Returns the agent that a path names. The rest of the path is for its endpoint to read.
+fn named_in(path: &str) -> String {
+    let name = path.split('/').nth(PREFIX).unwrap_or_default();
+    segments(name).map(|parts| parts.concat()).unwrap_or_default()
+}
+
+/// Says in words of A2A why the hub does not let a call through.
+fn error_of(problem: &Problem) -> A2aError {
+    let kind = match problem.status {
+        StatusCode::UNAUTHORIZED => ErrorKind::Unauthenticated,
+        StatusCode::FORBIDDEN => ErrorKind::PermissionDenied,
+        StatusCode::NOT_FOUND | StatusCode::GONE => ErrorKind::MethodNotFound,
+        StatusCode::TOO_MANY_REQUESTS => ErrorKind::RateLimited,
+        StatusCode::SERVICE_UNAVAILABLE => ErrorKind::Unavailable,
+        status if status.is_client_error() => ErrorKind::InvalidRequest,
+        _ => ErrorKind::Internal,
+    };
+    let error = A2aError::new(kind, problem.detail.clone());
+    match problem.retry_after {
+        Some(seconds) => error.with_retry_after(Duration::from_secs(seconds)),
+        None => error,
+    }
+}
+
+/// Knows the cards of all agents, as far as it takes to say which extensions are on them.
+struct Known {
+    directory: Directory,
+    organisation: Organisation,
+    public_url: String,
+    gatekeeper: Gatekeeper,
+}
+
+impl Known {
+    fn of(hub: &Hub) -> Self {
+        Self {
+            directory: hub.directory.clone(),
+            organisation: hub.settings.organisation.clone(),
+            public_url: hub.settings.public_url.clone(),
+            gatekeeper: hub.gatekeeper.clone(),
+        }
+    }
+
+    /// Returns the extensions on the card of whomever a call names, as it is shown here.
+    fn extensions(&self, ctx: &CallContext) -> Option<BTreeSet<String>> {
+        // What is not shown need not be signed.
+        let Self { public_url, gatekeeper, .. } = self;
+        let frame = Frame { public_url, gatekeeper, signer: None };
+        let name = ctx.tenant.as_ref()?.as_str();
+        let card = if let Some(capability) = name.strip_prefix(SIGN) {
+            of_all(capability, [], &frame)
+        } else {
+            let named = ctx.organisation.as_deref().map(Organisation::parse);
+            let organisation = named.transpose().ok()?;
+            let organisation = organisation.as_ref().unwrap_or(&self.organisation);
+            through(self.directory.state().find(organisation, name)?, &frame)
+        };
+        let extensions = card.ok()?.capabilities.extensions;
+        Some(extensions.into_iter().map(|extension| extension.uri).collect())
+    }
 }
 
 /// Returns who calls, as the gateway knows them.

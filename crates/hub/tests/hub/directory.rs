@@ -8,7 +8,7 @@ use nuncio_auth::{
 };
 use nuncio_hub::{
     Directory, Error,
-    agent::{Agent, Card, Origin, Status},
+    agent::{Agent, Card, Origin, Status, Watch},
     beat::Beat,
     directory::{
         Actor, Below, Enrolment, Item, Network, NewAgent, Options, Patch, Query, Registrar,
@@ -515,4 +515,29 @@ async fn md02_heartbeats_that_come_in_together_are_written_together() {
         agents.iter().map(|agent| tasks(agent)).collect::<Vec<_>>(),
         [Some(2), Some(3), Some(0)]
     );
+}
+
+#[tokio::test]
+async fn a_hosted_agent_that_has_rested_is_there_again_at_once() {
+    let world = World::new().await;
+    let mut new = NewAgent::new("home".parse().unwrap());
+    new.watch = Watch::Hosted;
+    let World { directory, acme, admin, .. } = &world;
+    let agent = directory.add(acme, new, Origin::Administrator, admin).await.unwrap();
+    directory.pause(acme, &agent.id, admin).await.unwrap();
+    assert_eq!(world.status(&agent), Status::Paused);
+    directory.resume(acme, &agent.id, admin).await.unwrap();
+    assert_eq!(world.status(&agent), Status::Online);
+}
+
+#[tokio::test]
+async fn a_rule_of_the_file_is_changed_in_the_file_alone() {
+    let world = World::new().await;
+    let World { directory, acme, admin, .. } = &world;
+    let everybody = (Who::Any, Who::Any);
+    let rule = Rule::new("configuration/deny", acme.clone(), Effect::Deny, everybody);
+    directory.set_configured_rules(acme, std::slice::from_ref(&rule)).await.unwrap();
+    let is_refused = |error: Error| error.to_string().contains("hub's file");
+    assert!(is_refused(directory.remove_rule(acme, &rule.id, admin).await.unwrap_err()));
+    assert!(is_refused(directory.put_rule(&rule, admin).await.unwrap_err()));
 }

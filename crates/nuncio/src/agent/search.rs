@@ -56,7 +56,7 @@ impl Search {
                 .hint("name it with -a, such as `-a localhost:7420`, or set A2ACLI_AGENT_CARD"));
         };
         let mut proof = proof(settings)?;
-        let directory = directory(&agent);
+        let directory = directory(&agent)?;
         let is_in_directory = directory.is_some();
         let source = match directory {
             Some(hub) => {
@@ -263,14 +263,14 @@ fn net(settings: &Settings) -> Result<NetClient, Failure> {
 
 /// Returns the hub in whose directory an agent is meant by its name: one that is no file, and
 /// says less than an address does.
-fn directory(agent: &str) -> Option<hub::Known> {
+fn directory(agent: &str) -> Result<Option<hub::Known>, Failure> {
     // A capability is written like a name, behind a sign that no name has.
     let name = agent.strip_prefix('~').unwrap_or(agent);
     let is_name = !name.is_empty()
         && agent != "localhost"
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
     if !is_name || std::path::Path::new(agent).exists() {
-        return None;
+        return Ok(None);
     }
     hub::at_hand()
 }

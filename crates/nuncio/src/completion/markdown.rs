@@ -56,19 +56,21 @@ fn describe(page: &mut String, name: &str, command: &Command) {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();
     write(page, format_args!("\n## {name}\n\n{about}\n\n```text\n{usage}\n```\n"));
-    let own = || shown(command).filter(|arg| arg.get_help_heading().is_none());
-    if own().next().is_some() {
+    let positional = shown(command).filter(|arg| arg.is_positional());
+    let flags = shown(command).filter(|arg| !arg.is_positional() && heading_of(arg).is_none());
+    let mut own = positional.chain(flags).peekable();
+    if own.peek().is_some() {
         page.push('\n');
-        table(page, own());
+        table(page, own);
     }
     let mut groups: Vec<&str> = Vec::new();
-    for heading in shown(command).filter_map(Arg::get_help_heading) {
+    for heading in shown(command).filter_map(heading_of) {
         if !groups.contains(&heading) {
             groups.push(heading);
         }
     }
     for heading in groups {
-        let flags = shown(command).filter(|arg| arg.get_help_heading() == Some(heading));
+        let flags = shown(command).filter(|arg| heading_of(arg) == Some(heading));
         let names: Vec<String> = flags.map(|arg| format!("`{}`", name_of(arg))).collect();
         let anchor = heading.to_lowercase().replace(' ', "-");
         write(page, format_args!("\n[{heading}](#{anchor}): {}\n", names.join(", ")));
@@ -81,7 +83,7 @@ fn describe(page: &mut String, name: &str, command: &Command) {
 /// Returns the headings of flags, in the order in which they are first met.
 fn headings(all: &[(String, &Command)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for heading in all.iter().flat_map(|(_, one)| shown(one)).filter_map(Arg::get_help_heading) {
+    for heading in all.iter().flat_map(|(_, one)| shown(one)).filter_map(heading_of) {
         if !found.iter().any(|other| other == heading) {
             found.push(heading.to_owned());
         }
@@ -94,11 +96,17 @@ fn shared<'a>(all: &[(String, &'a Command)], heading: &str) -> Vec<&'a Arg> {
     let mut flags: Vec<&Arg> = Vec::new();
     for arg in all.iter().flat_map(|(_, one)| shown(one)) {
         let is_new = !flags.iter().any(|other| row(other) == row(arg));
-        if arg.get_help_heading() == Some(heading) && is_new {
+        if heading_of(arg) == Some(heading) && is_new {
             flags.push(arg);
         }
     }
     flags
+}
+
+/// Returns the heading of a flag. What has no name of its own belongs to its command, whatever
+/// stood before it.
+fn heading_of(arg: &Arg) -> Option<&str> {
+    arg.get_help_heading().filter(|_| !arg.is_positional())
 }
 
 fn shown(command: &Command) -> impl Iterator<Item = &Arg> {

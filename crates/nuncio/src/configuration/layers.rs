@@ -255,16 +255,39 @@ fn switch(value: &str) -> Result<bool, InvalidValue> {
     }
 }
 
+/// What every variable of this program begins with.
+const PREFIX: &str = "NUNCIO_";
+
+/// Variables that mean something to other commands, or that programs of agents are given.
+const FOR_OTHERS: &[&str] = &[
+    "NUNCIO_CONFIG",
+    "NUNCIO_URL",
+    "NUNCIO_KEY",
+    "NUNCIO_ENROL",
+    "NUNCIO_BEARER",
+    "NUNCIO_API_KEY",
+    "NUNCIO_HUB",
+    "NUNCIO_TASK_ID",
+    "NUNCIO_CONTEXT_ID",
+    "NUNCIO_SKILL_ID",
+    "NUNCIO_CALLER",
+];
+
 /// Returns variables that look as if they were meant for us. Others may use our prefix, so
 /// that is no error.
 fn misspelt_variables(environment: &Environment) -> impl Iterator<Item = Problem> {
     let known = || VARIABLES.iter().map(|variable| variable.name);
+    // Nobody is talked into letting everybody in.
+    let proposed = move || {
+        let harmless = known().filter(|name| *name != "NUNCIO_OPEN");
+        harmless.filter_map(|name| name.strip_prefix(PREFIX))
+    };
     environment.keys().filter_map(move |name| {
-        let is_ours = name.starts_with("NUNCIO_") && !known().any(|known| known == name);
-        // Longer than three letters off is somebody else's.
-        let near =
-            nearest(name, known()).filter(|near| is_ours && near.len().abs_diff(name.len()) < 3)?;
+        let is_known = known().chain(FOR_OTHERS.iter().copied()).any(|known| known == name);
+        // The prefix is the same in all, and makes none like another.
+        let word = name.strip_prefix(PREFIX).filter(|_| !is_known)?;
+        let near = nearest(word, proposed())?;
         let problem = Problem::new(Place::Variable(name.clone()), "", "it means nothing");
-        Some(problem.fix(format_args!("did you mean `{near}`?")))
+        Some(problem.fix(format_args!("did you mean `{PREFIX}{near}`?")))
     })
 }

@@ -404,6 +404,15 @@ fn variables_that_do_not_fit_are_named() {
 }
 
 #[test]
+fn a_variable_of_another_command_is_no_mistake_and_nobody_is_talked_into_an_open_hub() {
+    for name in ["NUNCIO_KEY", "NUNCIO_URL", "NUNCIO_API_KEY", "NUNCIO_CONFIG", "NUNCIO_OPNE"] {
+        let environment = [(name.to_owned(), String::new())].into();
+        let layers = Layers { environment, ..Layers::default() };
+        assert_eq!(layers.load().unwrap().warnings, [], "{name}");
+    }
+}
+
+#[test]
 fn a_file_names_itself_in_errors() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("nuncio.yaml");

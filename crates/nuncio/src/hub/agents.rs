@@ -4,6 +4,7 @@ mod add;
 
 use clap::{Args, Subcommand, ValueEnum};
 use http::Method;
+use nuncio_hub::agent::Status;
 use serde::{Deserialize, Serialize};
 
 use self::add::Add;
@@ -87,8 +88,8 @@ struct List {
     /// Only those with a skill that has this tag.
     #[arg(long, value_name = "TAG")]
     tag: Option<String>,
-    /// Only those that are online, offline, degraded, …
-    #[arg(long, value_name = "STATUS")]
+    /// Only those with this status.
+    #[arg(long, value_name = "STATUS", value_parser = Status::ALL.map(Status::as_str))]
     status: Option<String>,
 }
 

@@ -22,8 +22,9 @@ use super::{
 };
 use crate::output::inert;
 
-/// How much text and how many bytes of files an answer has at most.
-const MOST_TEXT: usize = 512 << 10;
+/// How much text and how many bytes of files an answer has at most. Text stands in it twice, for
+/// people and for programs, and some clients take no event of more than 1 MiB.
+const MOST_TEXT: usize = 384 << 10;
 const MOST_BYTES: usize = 4 << 20;
 
 /// What came of work that was given to an agent.

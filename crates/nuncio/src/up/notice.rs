@@ -1,6 +1,12 @@
 //! What a hub says when it is ready, to people and to the other commands.
 
-use std::{env, io::IsTerminal as _, net::SocketAddr, path::Path};
+use std::{
+    env, fs,
+    io::IsTerminal as _,
+    net::SocketAddr,
+    path::{Path, absolute},
+    process,
+};
 
 use anyhow::Context as _;
 use nuncio_hub::Hub;
@@ -19,12 +25,24 @@ pub(super) fn leave(
     let path = data::hub_note()?;
     let note = data::HubNote {
         url: local_url(hub, address),
-        key_file: key.path.clone(),
+        process: Some(process::id()),
         // The other commands run in other folders.
-        configuration: file.map(std::path::absolute).transpose()?,
+        key_file: absolute(&key.path)?,
+        configuration: file.map(absolute).transpose()?,
     };
     let text = serde_json::to_string(&note).context("the note")?;
     data::write_secret(&path, text.as_bytes())
+}
+
+/// Takes the note away when the hub has ended, unless another hub has left its own since.
+pub(super) fn remove() -> anyhow::Result<()> {
+    let path = data::hub_note()?;
+    let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+    let note = serde_json::from_str::<data::HubNote>(&text);
+    if note.is_ok_and(|note| note.process == Some(process::id())) {
+        fs::remove_file(&path).with_context(|| format!("remove {}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// Says that the hub is ready.

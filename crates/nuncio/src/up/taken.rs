@@ -3,13 +3,25 @@
 use std::{fs, io, net::SocketAddr};
 
 use anyhow::anyhow;
+use nuncio_server::Error;
 
 /// Explains why an address cannot be listened at.
 pub(super) fn explain(error: io::Error, address: SocketAddr) -> anyhow::Error {
     if error.kind() != io::ErrorKind::AddrInUse {
         return anyhow::Error::new(error);
     }
-    let port = address.port();
+    taken(address.port())
+}
+
+/// Explains why the server of one agent has no place.
+pub(crate) fn not_bound(error: Error, port: u16) -> anyhow::Error {
+    match &error {
+        Error::Bind(source) if source.kind() == io::ErrorKind::AddrInUse => taken(port),
+        _ => error.into(),
+    }
+}
+
+fn taken(port: u16) -> anyhow::Error {
     let who = match holder(port) {
         Some((process, name)) => format!("process {process} ({name}) has it: stop that"),
         None => "another program has it: stop that".to_owned(),

@@ -93,6 +93,54 @@ fn the_first_start_makes_a_key_that_the_commands_find() {
 }
 
 #[test]
+fn a_hub_in_a_relative_folder_is_found_from_every_other() {
+    let owner = Owner::new(&["--data-dir", "data"]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let agents = || {
+        let mut command = owner.user.command(&["agents"]);
+        command.current_dir(elsewhere.path());
+        came_of(command, "")
+    };
+    let came = agents();
+    assert_eq!(came.code, 0, "{}", came.err);
+    let key = owner.user.home().join("data/admin.key");
+    std::fs::remove_file(&key).unwrap();
+    let came = agents();
+    assert_eq!(came.code, 1, "{}", came.err);
+    assert!(came.err.contains(key.to_str().unwrap()), "{}", came.err);
+    assert!(came.err.contains("NUNCIO_KEY"), "{}", came.err);
+}
+
+/// What a hub leaves for the other commands goes with it, and hides no other.
+#[test]
+fn a_hub_that_has_stopped_is_not_asked() {
+    let mut first = Owner::new(&["--in-memory"]);
+    let note = first.user.home().join(".local/share/nuncio/hub.json");
+    let second = start(&first.user, &["--in-memory"]);
+    first.hub.terminate();
+    assert!(first.hub.wait());
+    assert!(std::fs::read_to_string(&note).unwrap().contains(second.address()));
+    let mut owner = Owner { user: first.user, hub: second };
+    owner.did(&["agents"]);
+    owner.hub.terminate();
+    assert!(owner.hub.wait());
+    assert!(!note.exists());
+}
+
+#[test]
+fn what_can_never_be_is_not_put_off() {
+    let owner = Owner::new(&["--in-memory"]);
+    for words in [["tasks", "watch", "nope"], ["run", "watch", "nope"]] {
+        let came = owner.run(&words);
+        assert_eq!(came.code, 1, "{}", came.err);
+        assert!(came.err.contains("(NOT_FOUND)") && !came.err.contains("later"), "{}", came.err);
+    }
+    let came = owner.run(&["agents", "--status", "nonsense"]);
+    assert_eq!(came.code, 2, "{}", came.err);
+    assert!(came.err.contains("degraded"), "{}", came.err);
+}
+
+#[test]
 fn agents_are_added_by_their_address_placed_shown_and_removed() {
     let owner = Owner::new(&[]);
     let (_agent, url) = serve(&["--name", "echo", "--in-memory"]);

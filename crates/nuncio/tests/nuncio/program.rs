@@ -2,7 +2,7 @@
 
 use std::{
     io::{Read as _, Write as _},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     path::Path,
     process::{Command, Output},
     time::Duration,
@@ -150,10 +150,28 @@ fn only_callers_with_a_key_are_let_in_where_keys_are_given() {
     assert!(status(&serving, &with_key).starts_with("HTTP/1.1 200 "));
 
     let listed = String::from_utf8(run(&["key", "list", "--keys", file]).stdout).unwrap();
-    let id = listed.split('\t').next().unwrap();
+    let columns: Vec<&str> = listed.trim_end().split('\t').collect();
+    assert_eq!(columns[1..], ["user:ann", "valid"], "{listed}");
+    let id = columns[0];
     assert!(run(&["key", "revoke", id, "--keys", file]).status.success());
     let serving = serve(&["--in-memory", "--keys", file]);
     assert!(status(&serving, &with_key).starts_with("HTTP/1.1 401 "));
+}
+
+#[test]
+fn a_port_that_is_taken_is_said_once_with_a_way_out() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("agent.yaml");
+    std::fs::write(&script, "{}").unwrap();
+    for words in [vec!["serve", "--in-memory"], vec!["mock", text(&script)]] {
+        let output = run(&[&words[..], &["--port", &port]].concat());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(error.starts_with(&format!("nuncio: port {port} is taken; ")), "{error}");
+        assert!(error.contains("--port 0"), "{error}");
+    }
 }
 
 #[test]

@@ -144,11 +144,12 @@ fn by_body(incoming: &Incoming<'_>, offered: Offered) -> Result<WireForm, Refuse
     if version(incoming).is_some() {
         let version = requested(incoming, offered, WireForm::V1)?;
         let implied = if version == Version::V1_0 { WireForm::V1 } else { legacy };
+        // A method that neither knows contradicts nothing: its reader says that it is unknown.
         return match method {
-            Method::Named(name) if is_pascal(&name) => {
+            Method::Named(name) if knows(WireForm::V1, &name) => {
                 by_version(incoming, offered, WireForm::V1, implied)
             }
-            Method::Named(name) if name.contains('/') => {
+            Method::Named(name) if knows(legacy, &name) => {
                 by_version(incoming, offered, legacy, implied)
             }
             _ => Ok(implied),
@@ -165,16 +166,13 @@ fn by_body(incoming: &Incoming<'_>, offered: Offered) -> Result<WireForm, Refuse
     if method.starts_with("a2a.") && offered.upal {
         return Ok(WireForm::Upal);
     }
-    if is_pascal(&method) {
-        if offered.lenient {
-            return Ok(WireForm::V1);
-        }
-        return Err(Refused { form: WireForm::V1, error: needs_version(offered) });
+    if offered.legacy.is_some() && !knows(WireForm::V1, &method) {
+        return Ok(legacy);
     }
-    if offered.legacy.is_none() {
-        return Err(Refused { form: WireForm::V1, error: needs_version(offered) });
+    if offered.lenient && !knows(WireForm::V03, &method) {
+        return Ok(WireForm::V1);
     }
-    Ok(legacy)
+    Err(Refused { form: WireForm::V1, error: needs_version(offered) })
 }
 
 fn by_resource(incoming: &Incoming<'_>, offered: Offered) -> Result<WireForm, Refused> {
@@ -222,10 +220,8 @@ fn by_version(
     if (version == Version::V1_0) == is_v1 {
         return Ok(form);
     }
-    let error = Error::new(
-        ErrorKind::VersionNotSupported,
-        format!("the request says A2A {version}, but is in the form of another version"),
-    );
+    let message = format!("the request says A2A {version}, but is in the form of another version");
+    let error = unsupported(&version.to_string(), offered).with_message(message);
     Err(Refused { form: answer, error })
 }
 
@@ -266,9 +262,9 @@ fn not_found(incoming: &Incoming<'_>) -> Refused {
     }
 }
 
-fn is_pascal(method: &str) -> bool {
-    method.starts_with(|first: char| first.is_ascii_uppercase())
-        && method.bytes().all(|byte| byte.is_ascii_alphanumeric())
+/// Tells whether a form has a method of this name.
+fn knows(form: WireForm, method: &str) -> bool {
+    form.json_rpc("").is_some_and(|rules| rules.operation(method).is_some())
 }
 
 /// What a body asks for, as far as its first members tell.

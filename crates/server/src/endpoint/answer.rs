@@ -36,8 +36,8 @@ use nuncio_protocol::{
         v03::a2a_service_server::A2aServiceServer as V03Server,
     },
     http::Query,
-    operation::Request as A2aRequest,
-    service::{A2aService, CallContext, Calling, Outcome, call},
+    operation::{Request as A2aRequest, Response as A2aResponse},
+    service::{A2aService, Answered, CallContext, Calling, Outcome, call},
     version::Version,
 };
 use tokio::sync::SemaphorePermit;
@@ -295,6 +295,7 @@ impl Inner {
         sender: Sender<'a>,
     ) -> Result<Begun<'a>, Error> {
         permits::check(sender.identity()?, &mut request)?;
+        let is_nameless = self.tenants.fixed().is_some() && request.tenant().is_none();
         ctx.tenant = self.tenants.find(ctx.tenant, request.tenant())?;
         // However it was named: two requests that ask for the same are the same.
         request.set_tenant(ctx.tenant.clone());
@@ -316,7 +317,7 @@ impl Inner {
             // Boxed: it is large, and every other call would carry its size around.
             Some(name) => Either::Right(names::call(&*self.service, ctx, request, name).boxed()),
         };
-        Ok(Begun { calling, _room: room, place, active })
+        Ok(Begun { calling, _room: room, place, active, is_nameless })
     }
 
     pub(crate) fn table(&self) -> ErrorTable {
@@ -355,7 +356,8 @@ impl Inner {
             return None;
         }
         let path = head.uri.path();
-        let card = self.cards.as_ref().and_then(|cards| cards.find(path, &head.headers));
+        let find = |cards: &Cards| cards.find(path, version(head).as_deref(), &head.headers);
+        let card = self.cards.as_ref().and_then(find);
         card.or_else(|| self.dialects.health(path, self.capacity.is_draining()))
     }
 
@@ -381,13 +383,18 @@ struct Begun<'a> {
     _room: Option<SemaphorePermit<'a>>,
     place: Option<Place>,
     active: Option<(&'a Active, Option<HeaderValue>)>,
+    /// Whether the caller need not know of the tenant: the URL alone says it.
+    is_nameless: bool,
 }
 
 impl Future for Begun<'_> {
     type Output = Result<(Outcome, Option<Place>), Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let outcome = ready!(self.calling.poll_unpin(cx))?;
+        let mut outcome = ready!(self.calling.poll_unpin(cx))?;
+        if self.is_nameless {
+            forget_tenant(&mut outcome);
+        }
         if let Some((Active(slot), Some(active))) = self.active.take() {
             // The first of several calls in one request has said it.
             let _ = slot.set(active);
@@ -429,6 +436,18 @@ impl<'a> Sender<'a> {
 impl fmt::Debug for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Takes the tenant off what repeats the one in the request.
+fn forget_tenant(outcome: &mut Outcome) {
+    let Outcome::Answer(Answered::Other(answer)) = outcome else { return };
+    match &mut **answer {
+        A2aResponse::PushConfig(config) => config.tenant = None,
+        A2aResponse::PushConfigs(page) => {
+            page.configs.iter_mut().for_each(|config| config.tenant = None);
+        }
+        _ => {}
     }
 }
 

@@ -26,16 +26,21 @@ impl Inner {
 
     /// Refuses somebody who has not proved who they are, or may not come in.
     pub(super) fn turn_away(&self, head: &Parts, refusal: &Refusal) -> Response<Body> {
-        let error = refusal.to_error();
-        let mut response = if is_grpc(&head.headers) {
-            self.refuse_grpc(&error)
-        } else {
-            self.refuse_early(head, &error, refusal.status())
-        };
+        let mut response = self.refuse_at_the_door(head, &refusal.to_error());
         if let Some(challenge) = refusal.challenge() {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
         response
+    }
+
+    /// Refuses a request before anybody has looked whose it is or what it asks. On every binding
+    /// but gRPC the status of HTTP says so, too.
+    pub(super) fn refuse_at_the_door(&self, head: &Parts, error: &Error) -> Response<Body> {
+        if is_grpc(&head.headers) {
+            return self.refuse_grpc(error);
+        }
+        let status = StatusCode::from_u16(error.kind().http_status(self.table));
+        self.refuse_early(head, error, status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR))
     }
 
     pub(super) fn refuse_body(&self, head: &Parts, error: &BodyError) -> Response<Body> {

@@ -1,10 +1,11 @@
 //! A program as an agent: text in by standard input, text out by standard output.
 
-use std::{ffi::OsString, process::Stdio};
+use std::{ffi::OsString, process::Stdio, time::Duration};
 
 use nuncio_protocol::{
     ids::ArtifactId,
     message::{Message, Part},
+    state::TaskState,
     task::Artifact,
 };
 use nuncio_tasks::{
@@ -14,22 +15,28 @@ use nuncio_tasks::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     process,
+    time::{Instant, timeout_at},
 };
 
-use super::said;
+use super::{group::Group, said};
 use crate::dialects::SKILL_ID;
 
 /// How much of its complaints a failing program gets to tell.
 const MAX_COMPLAINT: usize = 2_000;
 
-/// How much of what a program writes is read at once.
+/// How much of what a program writes is one piece, at most.
 const PIECE: usize = 16 << 10;
+
+/// How long a piece waits for more: what a program says in one go is one piece, and most that
+/// have said all of it end within a moment.
+const GATHER: Duration = Duration::from_millis(20);
 
 /// Runs a program for every message.
 ///
-/// It reads the message from its standard input, texts as they are and data as JSON, and what it writes to its standard output
-/// becomes an artifact that grows as it writes. A status other than 0 fails the task with what
-/// stands on standard error. A cancel kills it. The environment says `NUNCIO_TASK_ID`,
+/// It reads the message from its standard input, texts as they are and data as JSON, and what it
+/// writes to its standard output becomes an artifact that grows as it writes. A status other than
+/// 0 fails the task with what stands on standard error. A cancel kills it, with all that it has
+/// started. The environment says `NUNCIO_TASK_ID`,
 /// `NUNCIO_CONTEXT_ID`, `NUNCIO_CALLER`, and `NUNCIO_SKILL_ID` if the caller has named a skill.
 /// What to run is fixed here: no message can change it.
 #[derive(Clone, Debug)]
@@ -51,7 +58,8 @@ impl Command {
 
 impl Agent for Command {
     async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
-        let mut child = process::Command::new(&self.program)
+        let mut command = process::Command::new(&self.program);
+        command
             .args(&self.arguments)
             .env("NUNCIO_TASK_ID", turn.task.id.as_str())
             .env(
@@ -64,8 +72,11 @@ impl Agent for Command {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // A cancel drops this future, and the program with it.
-            .kill_on_drop(true)
-            .spawn()?;
+            .kill_on_drop(true);
+        Group::prepare(&mut command);
+        let mut child = command.spawn()?;
+        let _group = Group::of(&child);
+        output.status(TaskState::Working, None).await?;
         let text = said(&turn.message);
         let input = child.stdin.take();
         let writing = async {
@@ -104,12 +115,9 @@ async fn pass_on(source: Option<impl AsyncRead + Unpin>, output: &Output) -> Res
     let mut pending = Vec::new();
     let mut append = false;
     loop {
-        // What was written at once is one piece, and not one for every 64 bytes.
-        pending.reserve(PIECE);
-        let count = source.read_buf(&mut pending).await?;
-        let last = count == 0;
+        let last = gather(&mut source, &mut pending).await?;
         let text = take_text(&mut pending, last);
-        if !text.is_empty() || (last && append) {
+        if !text.is_empty() {
             let piece = Artifact::new(id.clone(), vec![Part::text(text)]);
             output.put(piece, Chunk { append, last }).await?;
             append = true;
@@ -118,6 +126,23 @@ async fn pass_on(source: Option<impl AsyncRead + Unpin>, output: &Output) -> Res
             return Ok(());
         }
     }
+}
+
+/// Reads a piece, and tells whether nothing can follow it.
+async fn gather(
+    source: &mut (impl AsyncRead + Unpin),
+    pending: &mut Vec<u8>,
+) -> std::io::Result<bool> {
+    pending.reserve(PIECE);
+    let mut count = source.read_buf(pending).await?;
+    let end = Instant::now() + GATHER;
+    while count > 0 && pending.len() < PIECE {
+        match timeout_at(end, source.read_buf(pending)).await {
+            Ok(more) => count = more?,
+            Err(_) => return Ok(false),
+        }
+    }
+    Ok(count == 0)
 }
 
 /// Takes what is whole; a character may be split between two reads.

@@ -1,5 +1,6 @@
 //! Ready-made agents, each against a real server or program.
 
+mod command;
 mod delegate;
 mod desk;
 mod http;

@@ -165,13 +165,13 @@ impl Pool {
             return Ok(Kept { connection, permit });
         }
         let (reply, answer) = oneshot::channel();
-        let shelf = Arc::clone(&self.shelf);
+        let home = Arc::clone(&self.shelf);
         self.background.spawn(async move {
-            let opened = shelf.opener.open().await;
+            let opened = home.opener.open().await;
             let opened = opened.map(|connection| Kept { connection, permit });
             // An error means that nobody waits for it any more; the next one finds it.
             if let Err(Ok(kept)) = reply.send(opened) {
-                shelf.put(kept);
+                home.put(kept);
             }
         });
         answer.await.unwrap_or(Err(Failure::TooSlow))
@@ -201,7 +201,7 @@ impl Borrowed<'_> {
 impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
         let Some(kept) = self.kept.take() else { return };
-        let (shelf, ending) = (Arc::clone(&self.pool.shelf), self.usage.ending());
-        self.pool.background.spawn(async move { shelf.settle(kept, ending).await });
+        let (home, ending) = (Arc::clone(&self.pool.shelf), self.usage.ending());
+        self.pool.background.spawn(async move { home.settle(kept, ending).await });
     }
 }

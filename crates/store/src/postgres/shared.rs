@@ -104,13 +104,13 @@ impl Shared {
         let (reply, answer) = oneshot::channel();
         let (opener, place) = (Arc::clone(&self.opener), Arc::clone(place));
         self.background.spawn(async move {
-            let opened = opener.open().await.map(Arc::new);
-            if let Ok(connection) = &opened {
+            let connection = opener.open().await.map(Arc::new);
+            if let Ok(connection) = &connection {
                 *lock(&place.connection) = Some(Arc::clone(connection));
             }
             drop(permit);
             // An error means that nobody waits for it any more; the next one finds it.
-            drop(reply.send(opened));
+            drop(reply.send(connection));
         });
         answer.await.unwrap_or(Err(Failure::TooSlow))
     }

@@ -78,6 +78,10 @@ impl From<store::Error> for Error {
                 Self::new(ErrorKind::InvalidParams, message).with_reason(reasons::KEY_REUSED)
             }
             store::Error::ForeignContext => invalid("message.contextId", &message),
+            // To wait does not help: only to remove one does.
+            store::Error::TooMany { what: "webhooks", .. } => {
+                Self::new(ErrorKind::InvalidParams, message).with_reason(reasons::TOO_MANY)
+            }
             store::Error::TooMany { .. } => Self::new(ErrorKind::RateLimited, message)
                 .with_reason(reasons::TOO_MANY)
                 .with_retry_after(RETRY_AFTER),

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use nuncio_protocol::state::TaskState;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::{Engine, accept::Occasion};
@@ -286,25 +286,31 @@ impl Engine {
         }
     }
 
-    /// Stops everything: work gets `grace` to end, what is left is given back.
-    pub(super) async fn drain(&self, grace: Duration) {
+    /// Stops everything: work may end while there is patience, what is left is given back.
+    pub(super) async fn drain(&self, patience: impl Future<Output = ()> + Send) {
         self.stop.cancel();
         self.work.close();
-        // Also if all work has ended in time: what was taken over and not begun is held, too.
-        timeout(grace, self.work.wait()).await.ok();
-        let held: Vec<Tenure> = {
+        // What waits for an answer may wait for days: another process does that as well.
+        let mut given: Vec<Tenure> = {
             let map = self.lock_held();
-            for held in map.values() {
-                held.lose();
-            }
-            map.values().map(|held| held.tenure).collect()
+            let waiting = map.values().filter(|held| held.waits());
+            waiting.inspect(|held| held.lose()).map(|held| held.tenure).collect()
         };
+        // Also if all work has ended in time: what was taken over and not begun is held, too.
+        tokio::select! {
+            () = self.work.wait() => {}
+            () = patience => {}
+        }
+        given.extend(self.lock_held().values().map(|held| {
+            held.lose();
+            held.tenure
+        }));
         self.work.wait().await;
         self.finish.cancel();
         self.background.close();
         self.background.wait().await;
-        if !held.is_empty()
-            && let Err(error) = self.store.release(held).await
+        if !given.is_empty()
+            && let Err(error) = self.store.release(given).await
         {
             // They end by themselves a little later.
             tracing::warn!(%error, "leases could not be given back");

@@ -162,7 +162,11 @@ impl Batch {
         now: Timestamp,
     ) -> Result<(), Refused> {
         let mut status = TaskStatus::new(state, now);
-        status.message = message.map(Box::new);
+        status.message = message.map(|mut message| {
+            message.task_id = Some(self.task.clone());
+            message.context_id = Some(self.context.clone());
+            Box::new(message)
+        });
         self.output(Shared::new(StreamResponse::StatusUpdate(self.update(status, None))))
     }
 
@@ -453,6 +457,18 @@ mod tests {
             let json = String::from_utf8_lossy(record.event.json());
             assert!(json.contains(r#""metadata":{"cancelRequested":true}"#), "{json}");
         }
+    }
+
+    #[test]
+    fn a_word_about_a_status_names_task_and_context() {
+        let mut batch = follow(TaskState::Working);
+        batch.status(TaskState::Failed, Some(Message::agent("broken")), moment(1)).unwrap();
+        let StreamResponse::StatusUpdate(update) = batch.records()[0].event.value().unwrap() else {
+            panic!("a status is a status update")
+        };
+        let message = update.status.message.as_ref().expect("the word");
+        assert_eq!(message.task_id, Some(task_id()));
+        assert_eq!(message.context_id, Some(context_id()));
     }
 
     #[test]

@@ -29,7 +29,7 @@ use nuncio_tasks::{
     memory::MemoryStore,
     output::{Chunk, Output},
     scope::{Name, Place},
-    store::{Keep, Store, Wake},
+    store::{Claim, Keep, Lease, Store, Wake},
 };
 use tokio::sync::Notify;
 
@@ -139,6 +139,12 @@ fn call() -> Call {
 
 fn keyed(key: &str) -> Call {
     Call { key: Some(key.to_owned()), ..call() }
+}
+
+fn claim() -> Claim {
+    let lease = Lease { owner: name("next"), lasts: Duration::from_secs(15) };
+    let agents = vec![name("scripted")];
+    Claim { lease, agents, orphaned_after: Duration::ZERO, most: 10 }
 }
 
 fn say(text: &str) -> SendMessageRequest {
@@ -466,6 +472,18 @@ async fn the_same_keyed_message_runs_once() {
     assert_eq!(house.runs.load(Ordering::SeqCst), 1);
     check_error(house.tasks.send(&keyed("k"), say("ask")).await, ErrorKind::InvalidParams);
     check_error(house.tasks.send(&keyed(""), say("ask")).await, ErrorKind::InvalidParams);
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_work_that_waits_for_an_answer() {
+    let house = house(|conduct| conduct.listens = true);
+    let asked = house.tasks.send(&call(), say("listen")).await.unwrap().into_task().unwrap();
+    assert_eq!(asked.status.state, TaskState::InputRequired);
+    let day = Duration::from_secs(86_400);
+    tokio::time::timeout(Duration::from_secs(20), house.tasks.stop(day)).await.unwrap();
+    // Whoever comes next goes on with it at once.
+    let claimed = house.store.claim(claim()).await.unwrap();
+    assert_eq!(claimed.len(), 1);
 }
 
 #[tokio::test]

@@ -136,7 +136,7 @@ impl Agent for Asking {
             "ask" => output.ask("what?").await?,
             "hang" => {
                 output.working("on it").await?;
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
             text => output.text(text).await?,
         }
@@ -253,8 +253,8 @@ async fn a_cancel_that_comes_while_a_turn_begins_is_heard() {
     let sent = tokio::spawn(async move { sender.send(&call(), request).await });
     store.notes.reached().await;
     store.appends.forget();
-    let (canceller, request) = (tasks.clone(), cancel(&task));
-    let cancelled = tokio::spawn(async move { canceller.cancel(&call(), request).await });
+    let (other, request) = (tasks.clone(), cancel(&task));
+    let cancelled = tokio::spawn(async move { other.cancel(&call(), request).await });
     store.appends.reached().await;
     store.notes.open();
     let task = timeout(PATIENCE, cancelled).await.expect("it is answered").expect("no panic");

@@ -315,3 +315,12 @@ async fn a_whole_stream_is_read_and_its_connection_kept() {
     remote.call(nobody(), get()).await.unwrap();
     assert_eq!(peer.requests().len(), 2);
 }
+
+#[tokio::test]
+async fn an_envelope_with_nothing_in_it_is_an_error() {
+    for body in [r#"{"jsonrpc":"2.0","id":1}"#, "{}", r#"{"jsonrpc":"2.0","id":1,"error":null}"#] {
+        let act = Act::Say(answer("200 OK", "application/json", body));
+        let error = called(WireForm::V1, act, options()).await.unwrap_err();
+        assert!(!error.is_unsent(), "{error:?}");
+    }
+}

@@ -103,6 +103,18 @@ async fn what_was_said_before_is_not_said_again() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_identifier_of_a_message_may_be_used_again_within_a_task() {
+    let scene = Scene::new(WireForm::V1).await;
+    let first = message("ask:");
+    let asked = begin(&scene.ann, first.clone()).await;
+    let mut second = answer_to(&asked, "say:x:one");
+    second.message.message_id = first.message.message_id;
+    let task = begin(&scene.ann, second).await;
+    assert_eq!(task.status.state, TaskState::Completed);
+    assert_eq!(scene.stage.begun("x"), 1);
+}
+
 /// More than is asked for of a task that is not new.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_says_too_much_is_followed() {

@@ -5,21 +5,30 @@ use std::{net::SocketAddr, time::Duration};
 use futures_util::StreamExt as _;
 use http::{HeaderName, HeaderValue};
 use nuncio_client::{Error, Followed, Interface, Options, Remote};
+use nuncio_hub::Limits;
 use nuncio_net::{Client, Errand, Purpose};
 use nuncio_protocol::{
     dialect::WireForm,
-    error::Error as ProtocolError,
-    ids::{TaskId, Tenant},
+    error::{Error as ProtocolError, ErrorKind},
+    ids::{PushConfigId, TaskId, Tenant},
     message::{Content, Message, Part},
     operation::{
-        CancelTaskRequest, GetTaskRequest, Request, Response, SendMessageConfiguration,
+        CancelTaskRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, Request, Response, SendMessageConfiguration,
         SendMessageRequest, SubscribeToTaskRequest,
     },
+    push::TaskPushNotificationConfig,
     service::{CallContext, Caller, Event},
     task::{SendMessageResponse, StreamResponse, Task},
+    version::Version,
 };
+use nuncio_testkit::wire::{Binding, Http, Refused, Wire};
 
-use super::world::{World, guard};
+use super::{
+    agents::{RESUME, Served, Skilled},
+    stage::Stage,
+    world::{World, guard},
+};
 
 /// A2A itself on all bindings and in both versions.
 pub(crate) const FORMS: [WireForm; 6] = [
@@ -224,4 +233,143 @@ fn said(parts: &[Part]) -> String {
 /// Waits for what comes sooner or later; a test that waits in vain fails instead of hanging.
 pub(crate) async fn patiently<T>(wait: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(60), wait).await.expect("it comes in a minute")
+}
+
+const V1: (&str, &str) = ("a2a-version", "1.0");
+
+/// Asks for a task on every binding, and checks that each refuses it in its own form.
+async fn check_refused(http: &Http, kind: ErrorKind, status: u16) -> Vec<Refused> {
+    let id = TaskId::parse("0197a000-0000-7000-8000-00000000beef").expect("an id");
+    let mut all = Vec::new();
+    for wire in Wire::current(http) {
+        let binding = wire.binding;
+        let refused = wire.call(get(&id)).await.expect_err("it is refused");
+        assert_eq!(refused.error.kind(), kind, "{binding:?}: {refused:?}");
+        let expected = if binding == Binding::Grpc { 200 } else { status };
+        assert_eq!(refused.status, expected, "{binding:?}: {refused:?}");
+        all.push(refused);
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whom_the_hub_does_not_let_in_reads_so_in_the_form_of_the_call() {
+    let world = World::start().await;
+    let hub = Http::new(world.address);
+    let stranger = hub.clone().below("/agents/script");
+    let bearer = |key: &str| stranger.clone().with("authorization", &format!("Bearer {key}"));
+    check_refused(&stranger, ErrorKind::Unauthenticated, 401).await;
+    check_refused(&bearer("nonsense"), ErrorKind::Unauthenticated, 401).await;
+    for (method, path) in [("POST", ""), ("GET", "/tasks/t"), ("GET", "/tasks/%ff")] {
+        let reply = stranger.request(method, path, &[V1], "").await;
+        assert_eq!((reply.status, reply.header("content-type")), (401, "application/json"));
+        assert_eq!(reply.header("www-authenticate"), r#"Bearer realm="nuncio""#, "{path}");
+    }
+
+    let body = ("content-type", "application/json");
+    let token = world.administrator.request("POST", "/api/v1/enrolments", &[body], "{}").await;
+    let newcomer = bearer(token.json()["key"].as_str().expect("a token"));
+    check_refused(&newcomer, ErrorKind::PermissionDenied, 403).await;
+    let audit = world.administrator.request("GET", "/api/v1/audit?limit=100", &[], "").await;
+    let denied = audit.text().matches("request.deny").count();
+    assert_eq!(denied, Binding::ALL.len(), "all are noted: {}", audit.text());
+
+    let bob = bearer(&world.key("bob").await);
+    let mut limits = Limits::default();
+    limits.requests = 1;
+    world.hub.limit(limits);
+    bob.request("GET", "/tasks/t", &[V1], "").await;
+    for refused in check_refused(&bob, ErrorKind::RateLimited, 429).await {
+        assert!(refused.error.retry_after().is_some(), "{refused:?}");
+    }
+    let reply = bob.request("GET", "/tasks/t", &[V1], "").await;
+    assert_ne!(reply.header("retry-after"), "", "{:?}", reply.headers);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_is_not_there_is_not_found_in_the_form_of_the_call() {
+    let world = World::start().await;
+    let key = format!("Bearer {}", world.key("ann").await);
+    for name in ["nobody", "~nothing", "%ff", "no:cancel"] {
+        let ann = Http::new(world.address).below(&format!("/agents/{name}"));
+        let ann = ann.with("authorization", &key);
+        for (binding, method, path) in
+            [(Binding::JsonRpc, "POST", "/"), (Binding::HttpJson, "GET", "/tasks/t")]
+        {
+            let reply = ann.request(method, path, &[V1], "{}").await;
+            let refused = Refused::read(binding, Version::V1_0, &reply);
+            let found = (refused.status, refused.error.kind());
+            assert_eq!(found, (404, ErrorKind::MethodNotFound), "{name}: {refused:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_is_no_text_is_refused_in_the_form_of_the_call() {
+    let world = World::start().await;
+    let served = Served::script(WireForm::V1, Skilled::Streams, &Stage::default()).await;
+    world.add("script", &served.url()).await;
+    let key = format!("Bearer {}", world.key("ann").await);
+    let ann = Http::new(world.address).with("authorization", &key);
+    let reply = ann.request("GET", "/agents/script/tasks/%ff", &[V1], "").await;
+    let refused = Refused::read(Binding::HttpJson, Version::V1_0, &reply);
+    assert_eq!((refused.status, refused.error.kind()), (400, ErrorKind::InvalidParams));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_extensions_of_a_call_are_told_over_grpc_too() {
+    let world = World::start().await;
+    let served = Served::script(WireForm::V1, Skilled::Streams, &Stage::default()).await;
+    world.add("script", &served.url()).await;
+    let key = format!("Bearer {}", world.key("ann").await);
+    let ann = Http::new(world.address).http2().with("authorization", &key);
+    // A `ListTasksRequest` that names its tenant, in its frame.
+    let mut body = vec![0, 0, 0, 0, 8, 0x0a, 6];
+    body.extend_from_slice(b"script");
+    let wished = format!("{RESUME}, urn:test:unknown");
+    let headers =
+        [("content-type", "application/grpc"), ("te", "trailers"), ("a2a-extensions", &wished)];
+    let reply = ann.request("POST", "/lf.a2a.v1.A2AService/ListTasks", &headers, body).await;
+    assert_eq!((reply.status, reply.header("a2a-extensions")), (200, RESUME), "{reply:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_names_a_tenant_only_to_callers_who_do() {
+    let world = World::start().await;
+    let served = Served::script(WireForm::V1, Skilled::Streams, &Stage::default()).await;
+    world.add("script", &served.url()).await;
+    let ann = world.key("ann").await;
+    for form in FORMS {
+        let remote = world.remote(&ann, "script", form);
+        let task = begin(&remote, message("hello")).await.id;
+        let mut config = TaskPushNotificationConfig::new("http://127.0.0.1:9/hook");
+        config.task_id = Some(task.clone());
+        config.id = Some(PushConfigId::parse("hook").expect("an id"));
+        let id = config.id.clone().expect("an id");
+        let requests = [
+            Request::CreateTaskPushNotificationConfig(config),
+            Request::GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest {
+                tenant: None,
+                task_id: task.clone(),
+                id,
+            }),
+            Request::ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest {
+                tenant: None,
+                task_id: task,
+                page_size: 0,
+                page_token: String::new(),
+            }),
+        ];
+        for request in requests {
+            let name = format!("{} in {}", request.operation().name(), form.name());
+            let configs = match ask(&remote, request).await {
+                Ok(Response::PushConfig(config)) => vec![config],
+                Ok(Response::PushConfigs(page)) => page.configs,
+                other => panic!("{name}: no webhook, but {other:?}"),
+            };
+            let tenants: Vec<_> = configs.iter().map(|one| one.tenant.as_ref()).collect();
+            let named = remote.interface().tenant.as_ref();
+            assert_eq!(tenants, [named], "{name}");
+        }
+    }
 }

@@ -157,3 +157,20 @@ async fn webhooks_are_shown_without_secrets_and_what_they_refused_is_sent_again(
     let path = format!("/api/v1/tasks/{other}/push/{}/redeliver", letter["id"]);
     refused(&bob, ("POST", &path), &Value::Null, (404, "NOT_FOUND")).await;
 }
+
+#[tokio::test]
+async fn a_paused_agent_is_not_called() {
+    let office = Office::open().await;
+    let ann = &office.administrator;
+    let task = ask(ann, "clerk", "echo").await;
+    done(ann, "POST", "/api/v1/agents/clerk/pause", &Value::Null).await;
+    let message = json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "text": "echo" }] });
+    let path = "/agents/clerk/message:send?A2A-Version=1.0";
+    let reply = send(ann, "POST", path, &json!({ "message": message })).await;
+    assert_eq!(reply.status, 503, "{}", reply.text());
+    assert!(reply.text().contains("`clerk` is paused"), "{}", reply.text());
+    // What it has done can still be seen.
+    done(ann, "GET", &format!("/api/v1/tasks/{task}"), &Value::Null).await;
+    done(ann, "POST", "/api/v1/agents/clerk/resume", &Value::Null).await;
+    ask(ann, "clerk", "echo").await;
+}

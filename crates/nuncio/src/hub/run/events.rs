@@ -89,6 +89,10 @@ impl<'a> Events<'a> {
                 Err(failure) => failure,
             };
             self.open = None;
+            // Later it would be refused again.
+            if failure.is_hub_refusal() {
+                return Err(failure);
+            }
             if self.lost >= MOST_LOST || !failure.is_unreachable() {
                 let (run, seen) = (self.run, self.seen);
                 return Err(

@@ -37,6 +37,10 @@ pub(super) async fn run(
             Ok(false) => Failure::lost("the hub ended the stream before the task ended"),
             Err(failure) => failure,
         };
+        // Later it would be refused again.
+        if failure.is_hub_refusal() {
+            return Err(failure);
+        }
         if lost >= MOST_LOST || !failure.is_unreachable() {
             let later = format!("go on later: nuncio tasks watch {task} --after {seen}");
             return Err(failure.hint(later));

@@ -50,6 +50,22 @@ fn the_file_here_is_checked_and_without_one_the_settings_are() {
     assert!(came.code == 2 && came.err.starts_with("nuncio: NUNCIO_LISTEN: "), "{}", came.err);
 }
 
+/// What `config check` finds is told by the hub with the same code.
+#[test]
+fn no_hub_starts_by_a_file_with_mistakes() {
+    let user = User::new();
+    user.write("hub.yaml", "listne: 127.0.0.1:1\n");
+    let came = user.run(&["up", "--config", "hub.yaml"]);
+    assert_eq!(came.code, 2, "{came:?}");
+    assert!(came.err.starts_with("nuncio: hub.yaml:1:1: listne: "), "{came:?}");
+    let came = user.run(&["up", "--config", "none.yaml"]);
+    assert_eq!(came.code, 2, "{came:?}");
+    assert!(came.err.starts_with("nuncio: read none.yaml: "), "{came:?}");
+    let came = user.run(&["mock", "none.yaml"]);
+    assert_eq!(came.code, 2, "{came:?}");
+    assert!(came.err.starts_with("nuncio: read none.yaml: "), "{came:?}");
+}
+
 #[test]
 fn the_schema_is_json_and_the_tables_are_markdown() {
     let user = User::new();

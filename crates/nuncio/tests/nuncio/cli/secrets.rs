@@ -91,6 +91,6 @@ fn the_wire_is_shown_without_secrets() {
     ];
     let came = User::new().run(&words);
     assert_eq!(came.code, 0, "{came:?}");
-    assert!(came.err.contains("> SendMessage (A2A 1.0 JSON-RPC at "), "{came:?}");
+    assert!(came.err.contains("> SendStreamingMessage (A2A 1.0 JSON-RPC at "), "{came:?}");
     assert!(!came.err.contains("swordfish") && !came.err.contains("marlin"), "{came:?}");
 }

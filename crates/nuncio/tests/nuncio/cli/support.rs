@@ -52,12 +52,12 @@ impl User {
     }
 
     /// Runs a command, with something on its standard input.
-    pub(crate) fn run_with(&self, words: &[&str], input: &str) -> Came {
+    pub(crate) fn run_with(&self, words: &[&str], input: impl AsRef<[u8]>) -> Came {
         came_of(self.command(words), input)
     }
 }
 
-pub(crate) fn came_of(mut command: Command, input: &str) -> Came {
+pub(crate) fn came_of(mut command: Command, input: impl AsRef<[u8]>) -> Came {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -65,7 +65,7 @@ pub(crate) fn came_of(mut command: Command, input: &str) -> Came {
         .spawn()
         .expect("cargo has built it");
     // A command that reads nothing may have ended.
-    let _ = child.stdin.take().expect("it is piped").write_all(input.as_bytes());
+    let _ = child.stdin.take().expect("it is piped").write_all(input.as_ref());
     let output = child.wait_with_output().expect("it ends");
     let text = |bytes| normal(&String::from_utf8(bytes).expect("text"));
     Came {

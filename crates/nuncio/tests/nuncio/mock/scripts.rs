@@ -134,7 +134,7 @@ fn mistakes_are_told_with_file_and_line() {
     std::fs::write(&path, "rules:\n  - then:\n      - sya: hello\n").unwrap();
     let output = nuncio(&["mock"]).arg(&path).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.starts_with("nuncio: ") && error.contains("agent.yaml:3:"), "{error}");
     assert!(error.contains("`sya`, expected one of say, "), "{error}");
 

@@ -89,9 +89,27 @@ fn a_method_of_another_version_than_the_header_is_refused_in_the_headers_form() 
 
 #[test]
 fn an_unknown_method_is_left_to_the_form_that_the_header_implies() {
-    check(&post("/", Some("1.0"), &call("nonsense")), ALL, WireForm::V1);
-    check(&post("/", Some("0.3"), &call("nonsense")), ALL, WireForm::V03);
-    check(&post("/", None, &call("nonsense")), ALL, WireForm::V03);
+    for method in ["nonsense", "foo/bar", "Nope", "tasks/list", "message.send"] {
+        check(&post("/", Some("1.0"), &call(method)), ALL, WireForm::V1);
+        check(&post("/", Some("0.3"), &call(method)), ALL, WireForm::V03);
+        check(&post("/", None, &call(method)), ALL, WireForm::V03);
+        check(&post("/", None, &call(method)), Offered { lenient: true, ..ALL }, WireForm::V03);
+        check(&post("/", Some("1.0"), &call(method)), ONLY_V1, WireForm::V1);
+        let lenient = Offered { lenient: true, ..ONLY_V1 };
+        check(&post("/", None, &call(method)), lenient, WireForm::V1);
+        let kind = ErrorKind::VersionNotSupported;
+        refused(&post("/", None, &call(method)), ONLY_V1, WireForm::V1, kind);
+    }
+}
+
+#[test]
+fn a_contradicted_version_is_answered_with_those_that_are_spoken() {
+    let body = call("message/send");
+    let v1 = "/lf.a2a.v1.A2AService/GetTask";
+    for incoming in [post("/", Some("1.0"), &body), post(v1, Some("0.3"), "")] {
+        let error = choose(&incoming, ALL).expect_err("the versions differ").error;
+        assert_eq!(error.metadata()["supportedVersions"], "1.0,0.3", "{incoming:?}");
+    }
 }
 
 #[test]

@@ -8,7 +8,6 @@ use std::{
 };
 
 use rmcp::{RoleClient, transport::async_rw::AsyncRwTransport};
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
     io::AsyncReadExt as _,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
@@ -16,7 +15,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::Process;
+use super::{super::group::Group, Process};
 
 /// What of our environment a program sees: not our keys.
 const ENVIRONMENT: [&str; 12] = [
@@ -72,8 +71,7 @@ impl Program {
         if let Some(directory) = &process.directory {
             command.current_dir(directory);
         }
-        // A group of its own: what it starts is killed with it, and Ctrl-C for us is not for it.
-        command.process_group(0);
+        Group::prepare(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
             io::Error::new(error.kind(), format!("start {}: {error}", program.display()))
@@ -85,7 +83,7 @@ impl Program {
         let status = Arc::<Mutex<Option<String>>>::default();
         let (kill, ended) = (CancellationToken::new(), CancellationToken::new());
         let stderr = child.stderr.take();
-        let group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
+        let group = Group::of(&child);
         let keeper = Keeper {
             child,
             group,
@@ -161,24 +159,6 @@ impl Keeper {
         let words = status.map_or_else(|error| error.to_string(), |status| status.to_string());
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
         self.ended.cancel();
-    }
-}
-
-/// A program and all that it has started.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn kill(&mut self) {
-        if let Some(group) = self.0.take() {
-            // There may be nobody left in it.
-            kill_process_group(group, Signal::KILL).ok();
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
     }
 }
 

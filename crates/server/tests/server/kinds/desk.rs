@@ -83,6 +83,11 @@ impl Desk {
         if let Ok(mut events) = self.service.subscribe_to_task(context("ann"), request).await {
             while events.next().await.is_some() {}
         }
+        self.look_at(id).await
+    }
+
+    /// Returns a task as it stands.
+    pub(crate) async fn look_at(&self, id: &TaskId) -> Task {
         let request = nuncio_protocol::operation::GetTaskRequest {
             tenant: None,
             id: id.clone(),

@@ -65,6 +65,23 @@ async fn a_card_is_sent_once_and_then_known() {
 }
 
 #[tokio::test]
+async fn a_card_is_of_the_version_in_header_or_query() {
+    let served = Served::start(scripted()).await;
+    let http = served.http();
+    let by_header = http.request("GET", CARD, &[V1], "").await;
+    for (query, is_same) in
+        [("?A2A-Version=1.0", true), ("?a2a-version=1.0", true), ("?v=1.0", false)]
+    {
+        let by_query = http.request("GET", &format!("{CARD}{query}"), &[], "").await;
+        assert_eq!(by_query.text() == by_header.text(), is_same, "{query}: {}", by_query.text());
+    }
+    // The header counts, if there is one.
+    let path = format!("{CARD}?A2A-Version=1.0");
+    let both = http.request("GET", &path, &[("a2a-version", "0.3")], "").await;
+    assert_ne!(both.text(), by_header.text());
+}
+
+#[tokio::test]
 async fn readers_of_either_version_find_their_members() {
     for (style, legacy) in [(CardStyle::Hybrid, true), (CardStyle::Plain, false)] {
         let served = Served::start(scripted().card_style(style)).await;

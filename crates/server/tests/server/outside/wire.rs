@@ -256,6 +256,26 @@ async fn a_version_that_is_not_spoken_is_answered_with_those_that_are() {
 }
 
 #[tokio::test]
+async fn an_unknown_method_is_not_found_in_the_form_of_its_version() {
+    let served = Served::start(scripted()).await;
+    for (method, version) in [
+        ("foo/bar", Some("1.0")),
+        ("Nope", Some("1.0")),
+        ("Nope", Some("0.3")),
+        ("Nope", None),
+        ("foo/bar", None),
+    ] {
+        let headers: Vec<_> = version.iter().map(|version| ("a2a-version", *version)).collect();
+        let body = envelope("1", method, "{}");
+        let reply = served.http().request("POST", "/", &headers, body).await;
+        assert_eq!(code_of(&reply), -32601, "{method} as {version:?}: {}", reply.text());
+        // Details are a list in 1.0 alone.
+        let is_v1 = reply.json()["error"]["data"].is_array();
+        assert_eq!(is_v1, version == Some("1.0"), "{method} as {version:?}: {}", reply.text());
+    }
+}
+
+#[tokio::test]
 async fn tenants_come_by_path_body_or_query_and_must_agree() {
     let served = Served::start(scripted()).await;
     let http = served.http();
@@ -378,6 +398,8 @@ async fn parts_and_outputs_are_of_the_types_on_the_card() {
         parts(json!([{"text": "a", "mediaType": "TEXT/plain; charset=utf-8"}]), json!(["text/*"])),
         parts(json!([{"raw": "aGk=", "mediaType": "image/png"}]), json!(["a/b", "text/plain"])),
         parts(json!([{"text": "a"}]), json!(["*/*"])),
+        parts(json!([{"text": "a", "mediaType": "text"}]), json!(["file", "text"])),
+        parts(json!([{"text": "a"}]), json!(["/", ""])),
     ];
     for body in fine {
         let reply = http.request("POST", "/message:send", &[V1], body.to_string()).await;

@@ -112,9 +112,9 @@ async fn the_eleventh_webhook_is_too_many() {
     }
     let config = named(world.webhook("/hook"), &task, "10");
     let error = world.tasks.create_push_config(&call(), config.clone()).await.unwrap_err();
-    assert_eq!((error.kind(), error.reason()), (ErrorKind::RateLimited, reasons::TOO_MANY));
+    assert_eq!((error.kind(), error.reason()), (ErrorKind::InvalidParams, reasons::TOO_MANY));
     let error = send_inline(&world.tasks, Some(&task), config).await.unwrap_err();
-    assert_eq!((error.kind(), error.reason()), (ErrorKind::RateLimited, reasons::TOO_MANY));
+    assert_eq!((error.kind(), error.reason()), (ErrorKind::InvalidParams, reasons::TOO_MANY));
     // Replacing one of the ten is fine, either way.
     let config = named(world.webhook("/other"), &task, "3");
     world.tasks.create_push_config(&call(), config.clone()).await.unwrap();
