@@ -83,6 +83,9 @@ fn strangers_and_pages_of_others_are_refused() {
     let (head, _) = office.hub.send("GET", "/mcp", &headers, "");
     assert!(head.starts_with("HTTP/1.1 403"), "{head}");
     let (head, _) = office.send(&admin, "origin: http://localhost:1\r\n", &first);
+    assert!(head.starts_with("HTTP/1.1 403"), "{head}");
+    let ours = format!("origin: http://{}\r\n", office.hub.address());
+    let (head, _) = office.send(&admin, &ours, &first);
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
 
     // A session is for who began it.
