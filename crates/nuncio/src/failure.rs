@@ -145,9 +145,9 @@ impl Failure {
         matches!(self.exit, Exit::Unreachable | Exit::Timeout)
     }
 
-    /// Tells whether nobody knows what became of what was asked.
+    /// Tells whether nobody has said what became of what was asked.
     pub(crate) fn is_open_ended(&self) -> bool {
-        self.is_unreachable() || self.exit == Exit::Interrupted
+        self.a2a_code.is_none() && (self.is_unreachable() || self.exit == Exit::Interrupted)
     }
 
     /// Tells whether the agent has no such operation, and so has done nothing.

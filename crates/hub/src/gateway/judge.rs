@@ -23,6 +23,7 @@ use tokio::time::Instant;
 use super::{
     Inner,
     note::{Note, Wishes},
+    queue::DELIVERY,
     runs, trace, tree,
 };
 use crate::agent::{Agent, Status};
@@ -249,7 +250,9 @@ fn skill(metadata: Option<&Object>) -> Result<Option<String>, Error> {
 fn rests(agent: &Agent) -> Error {
     let name = &agent.name;
     let text = format!("agent `{name}` is paused; an administrator can resume it");
-    Error::new(ErrorKind::Unavailable, text).with_reason(reason::AGENT_UNAVAILABLE)
+    Error::new(ErrorKind::Unavailable, text)
+        .with_reason(reason::AGENT_UNAVAILABLE)
+        .with_metadata(DELIVERY, "none")
 }
 
 fn no_agent(name: &str) -> Error {
