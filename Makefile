@@ -27,6 +27,7 @@ web: web/dist/index.html ## build the canvas, which becomes a part of the progra
 
 web/dist/index.html: $(WEB)
 	web/build
+	@touch crates/nuncio/build.rs # a program that was built without it does not look for it
 
 test: services web check ## every check and every test; installs what it needs
 	$(CARGO) test --workspace --all-features
