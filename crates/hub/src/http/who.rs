@@ -168,7 +168,9 @@ impl Who {
                 .map_err(|_| Problem::forbidden("the credential names no organisation"))?,
             None => hub.settings.organisation.clone(),
         };
-        let has = |scope: &str| identity.scopes.iter().any(|found| found == scope);
+        // Only keys are ours: what an issuer elsewhere calls `admin` is a word of its own.
+        let scopes = identity.key.as_deref().map(KeyRecord::scopes);
+        let has = |scope| scopes.is_some_and(|all| all.iter().any(|found| found == scope));
         let role = match &identity.caller {
             Caller::Anonymous if hub.settings.is_open => Role::Administrator,
             Caller::Anonymous => return Err(Refusal::Missing.into()),

@@ -1,7 +1,13 @@
 //! Who gets what: nothing without a credential, and nothing that the rules keep from them.
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use nuncio_auth::{Gatekeeper, JwtIssuer};
 use nuncio_hub::directory::{ADMIN, Actor};
-use nuncio_protocol::ids::Organisation;
+use nuncio_protocol::{
+    card::sign::{Algorithm, KeySet, Signer},
+    ids::Organisation,
+    time::Timestamp,
+};
 use nuncio_testkit::wire::Http;
 use serde_json::{Value, json};
 
@@ -270,4 +276,27 @@ async fn a_token_that_was_revoked_or_whose_agent_is_gone_opens_nothing() {
     assert!(!writer.token.is_empty());
     running.done("DELETE", "/api/v1/agents/writer", &Value::Null).await;
     check_refused(&get(&writer.http, "/api/v1/whoami").await, 401, "UNAUTHENTICATED");
+}
+
+#[tokio::test]
+async fn what_an_issuer_calls_admin_is_no_role_here() {
+    let signer = Signer::generate(Algorithm::Es256).expect("a key").with_kid("k1");
+    let keys: KeySet = [signer.public_key().clone()].into_iter().collect();
+    let issuer = JwtIssuer::with_keys("https://login.example", "nuncio", keys);
+    let gatekeeper = Gatekeeper::builder().jwt(issuer).build().expect("a way in");
+    let running = Running::of(|_, _| {}, |parts| parts.gatekeeper = gatekeeper).await;
+    let now = Timestamp::now().to_parts().0;
+    let claims = json!({
+        "iss": "https://login.example", "aud": "nuncio", "sub": "eve", "scope": "admin read",
+        "iat": now, "exp": now + 300,
+    });
+    let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+    let header = json!({ "alg": "ES256", "kid": "k1" }).to_string();
+    let content = [encode(header.as_bytes()), encode(claims.to_string().as_bytes())].join(".");
+    let signature = encode(&signer.sign_bytes(content.as_bytes()).expect("a signature"));
+    let token = format!("{content}.{signature}");
+    let eve = bearer(&running.stranger, &token);
+    let who = get(&eve, "/api/v1/whoami").await.json();
+    assert_eq!(who["role"], "person", "{who}");
+    check_refused(&get(&eve, "/api/v1/keys").await, 403, "FORBIDDEN");
 }
