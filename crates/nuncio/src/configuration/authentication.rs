@@ -10,8 +10,8 @@ use super::{HumanDuration, Placed, SecretText, WebUrl};
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Authentication {
-    /// The administrator's key. Unless set, one is made at the first start and kept in the data
-    /// folder.
+    /// The administrator's key. Unless set, the first start makes one. It is kept in the data
+    /// folder; one that is set takes the place of the one there, which opens nothing any more.
     pub admin_key: Option<SecretText>,
     /// Those whose tokens (JWT) are believed.
     pub issuers: Vec<Issuer>,

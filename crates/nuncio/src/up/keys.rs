@@ -1,11 +1,14 @@
 //! The secrets of a hub: its administrator's key, and the key that signs pair tokens.
 
-use std::{fs, io};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
 use nuncio::configuration::Configuration;
 use nuncio_auth::{ApiKey, pair::Minter};
-use nuncio_hub::Hub;
+use nuncio_hub::{Error, Hub, directory::Actor};
 
 use crate::data::{Data, write_secret};
 
@@ -14,40 +17,56 @@ pub(super) const ADMINISTRATOR: &str = "administrator";
 
 /// The administrator's key, and where it is.
 pub(super) struct Key {
-    pub(super) path: std::path::PathBuf,
+    pub(super) path: PathBuf,
     /// Whether this start has made it.
     pub(super) is_new: bool,
 }
 
 /// Lets the administrator in: with the key that was set from outside, or with the one in the
 /// data folder, which the first start makes.
+///
+/// There is one such key. One that is set takes the place of the one in the data folder, where
+/// the other commands find it.
 pub(super) async fn administrator(
     hub: &Hub,
     configuration: &Configuration,
     data: &Data,
 ) -> anyhow::Result<Key> {
     let path = data.directory().join("admin.key");
+    let kept = read_key(&path)?;
+    let set = match &configuration.authentication.admin_key {
+        Some(text) => Some(text.0.expose().parse().context("authentication.admin_key")?),
+        None => None,
+    };
+    let is_new = set.is_none() && kept.is_none();
+    let key = set.or_else(|| kept.clone()).unwrap_or_else(|| ApiKey::generate(ADMINISTRATOR).0);
+
     let organisation = &hub.settings.organisation;
-    if let Some(text) = &configuration.authentication.admin_key {
-        let key: ApiKey = text.0.expose().parse().context("authentication.admin_key")?;
-        hub.directory.admit_administrator(organisation, &key, ADMINISTRATOR).await?;
+    hub.directory.admit_administrator(organisation, &key, ADMINISTRATOR).await?;
+    if let Some(old) = kept.as_ref().filter(|old| old.id() != key.id()) {
+        match hub.directory.revoke(organisation, old.id(), &Actor::configuration()).await {
+            // Another database than that of the folder's last start.
+            Ok(()) | Err(Error::Unknown { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
-    let (key, is_new) = match fs::read_to_string(&path) {
-        Ok(text) => {
-            let key: ApiKey = text.trim().parse().with_context(|| {
-                format!("{} holds no key; remove it to have a new one made", path.display())
-            })?;
-            (key, false)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let (key, _) = ApiKey::generate(ADMINISTRATOR);
-            write_secret(&path, format!("{key}\n").as_bytes())?;
-            (key, true)
-        }
+    // Last, so that a start that was broken off does all of it again.
+    if kept.as_ref() != Some(&key) {
+        write_secret(&path, format!("{key}\n").as_bytes())?;
+    }
+    Ok(Key { path, is_new })
+}
+
+fn read_key(path: &Path) -> anyhow::Result<Option<ApiKey>> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(|| format!("read {}", path.display())),
     };
-    hub.directory.admit_administrator(organisation, &key, ADMINISTRATOR).await?;
-    Ok(Key { path, is_new })
+    let key = text.trim().parse().with_context(|| {
+        format!("{} holds no key; remove it to have a new one made", path.display())
+    })?;
+    Ok(Some(key))
 }
 
 /// Returns what signs pair tokens; the first start makes its key.

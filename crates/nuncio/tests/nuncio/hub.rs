@@ -111,6 +111,31 @@ fn a_hub_in_a_relative_folder_is_found_from_every_other() {
     assert!(came.err.contains("NUNCIO_KEY"), "{}", came.err);
 }
 
+/// A key that is set is the only one: what a start made before it opens nothing any more.
+#[test]
+fn a_key_that_is_set_takes_the_place_of_the_one_that_was_made() {
+    let owner = Owner::new(&[]);
+    let made = std::fs::read_to_string(owner.key_file()).unwrap();
+    let (set, _) = nuncio_auth::ApiKey::generate("administrator");
+    let set = set.to_string();
+    let Owner { user, hub } = owner;
+    drop(hub);
+
+    let mut command = user.command(&["up", "--port", "0"]);
+    command.env("NUNCIO_ADMIN_KEY", &set);
+    let owner = Owner { hub: Program::start(&mut command), user };
+    let (head, _) = owner.ask(Some(&set), "/api/v1/agents");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    let (head, _) = owner.ask(Some(made.trim()), "/api/v1/agents");
+    assert!(head.starts_with("HTTP/1.1 401"), "{head}");
+    owner.did(&["agents"]);
+    assert_eq!(std::fs::read_to_string(owner.key_file()).unwrap().trim(), set);
+
+    let owner = owner.restart();
+    let (head, _) = owner.ask(Some(&set), "/api/v1/agents");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+}
+
 /// What a hub leaves for the other commands goes with it, and hides no other.
 #[test]
 fn a_hub_that_has_stopped_is_not_asked() {
