@@ -183,12 +183,17 @@ impl Directory {
             // Whoever has a token for newcomers must not take the place of somebody.
             Registrar::Enrolled(_) => return Err(Error::Forbidden(NOT_A_NEWCOMER)),
         };
+        // What an administrator says needs no agreement.
+        let hold = self.0.options.hold_cards && !matches!(by, Registrar::Administrator);
         let mut next = agent.clone();
         if registration.addresses != agent.addresses {
             next.addresses =
                 Addresses { card: agent.addresses.card.clone(), ..registration.addresses.clone() };
         }
         if next.addresses != agent.addresses {
+            if hold {
+                return Err(Error::Forbidden(NEW_ADDRESS));
+            }
             next.updated = change.now;
             change.event(event::Name::AddressChanged, agent, &address_payload(&next));
         }
@@ -197,7 +202,7 @@ impl Directory {
             next.delivery = delivery;
             next.updated = change.now;
         }
-        put_card(change, &mut next, &registration.card, self.0.options.hold_cards);
+        put_card(change, &mut next, &registration.card, hold);
         let is_up = next.status.is_up();
         let is_resting = matches!(next.status, Status::Paused | Status::Hibernated);
         if is_up || is_resting {
@@ -215,6 +220,8 @@ impl Directory {
 }
 
 const NOT_ITS_TOKEN: &str = "this token belongs to another agent";
+const NEW_ADDRESS: &str = "this is another address than before, and `hold_cards` leaves that to an \
+                           administrator: PATCH /api/v1/agents/{agent} with it, then register again";
 const NOT_A_NEWCOMER: &str = "this agent is registered already; register again with its own token";
 
 fn first(

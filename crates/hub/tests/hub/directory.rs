@@ -404,6 +404,35 @@ async fn a_card_that_says_something_else_is_held_until_somebody_agrees() {
     assert_eq!(skills(&world.directory), 2);
 }
 
+/// Whoever has an agent's token cannot lead its calls elsewhere by registering again.
+#[tokio::test]
+async fn an_address_is_not_changed_past_a_hub_that_holds_cards() {
+    let options = {
+        let mut options = Options::default();
+        options.hold_cards = true;
+        options
+    };
+    let world = World::with(options).await;
+    let by = world.enrolment().await;
+    let register = |url: &str, by: Registrar| {
+        let mut registration = registration("a-1", "A");
+        registration.addresses.public = Some(url.into());
+        let (directory, acme, admin) = (&world.directory, &world.acme, &world.admin);
+        async move { directory.register(acme, registration, &by, admin).await }
+    };
+    let registered = register("https://a.example/", by).await.unwrap();
+    let itself = Registrar::Itself(registered.agent.id.clone());
+
+    let refused = register("https://elsewhere.example/", itself.clone()).await.unwrap_err();
+    assert!(refused.to_string().contains("hold_cards"), "{refused}");
+    let known = register("https://a.example/", itself.clone()).await.unwrap().agent;
+    assert_eq!(known.addresses.public.as_deref(), Some("https://a.example/"));
+
+    let moved = register("https://b.example/", Registrar::Administrator).await.unwrap().agent;
+    assert_eq!(moved.addresses.public.as_deref(), Some("https://b.example/"));
+    register("https://b.example/", itself).await.unwrap();
+}
+
 #[tokio::test]
 async fn search_finds_by_skill_tag_text_and_state_a_page_at_a_time() {
     let world = World::new().await;
