@@ -20,7 +20,7 @@ use self::{
     wishes::{options, terms},
 };
 pub(crate) use self::{
-    search::{Search, read_keys},
+    search::{Search, in_directory, read_keys},
     shown::shown_url,
     wishes::check,
 };

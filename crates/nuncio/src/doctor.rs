@@ -37,17 +37,19 @@ use self::{
     report::{Finding, Outcome, Report},
     wire::Wire,
 };
+use crate::{agent::in_directory, failure::Failure};
 
 /// Which agent is examined, and how.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   nuncio doctor https://agent.example
+  nuncio doctor writer
   nuncio doctor localhost:8080 --read-only --format json")]
 pub(crate) struct Arguments {
-    /// Where the agent or its card is: a URL or a host.
+    /// Where the agent or its card is: a URL, a host, or its name in the hub's directory.
     #[arg(required_unless_present = "list")]
-    url: Option<String>,
+    agent: Option<String>,
 
     /// How the report is written.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -100,23 +102,29 @@ pub(crate) enum Signatures {
 
 /// The agent was examined, and something is wrong.
 const FAILED: u8 = 1;
-const USAGE: u8 = 2;
 const UNREACHABLE: u8 = 3;
 
 #[expect(clippy::print_stdout, reason = "the report")]
-#[expect(clippy::print_stderr, reason = "for people")]
-pub(crate) async fn run(arguments: Arguments) -> ExitCode {
+pub(crate) async fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     if arguments.list {
         print!("{}", write::list(arguments.format == Format::Json));
-        return ExitCode::SUCCESS;
+        return Ok(ExitCode::SUCCESS);
     }
-    let given = arguments.url.as_deref().unwrap_or_default();
-    let source = match Source::parse(given) {
-        Ok(source) if source.as_url().is_some() => source,
-        _ => {
-            eprintln!("nuncio: expected where an agent is: a URL or a host");
-            return ExitCode::from(USAGE);
+    let given = arguments.agent.as_deref().unwrap_or_default();
+    let source = match in_directory(given)? {
+        Some((source, key)) => {
+            if arguments.api_key.is_none() {
+                arguments.bearer = arguments.bearer.or(key.map(|key| key.expose().to_owned()));
+            }
+            source
         }
+        None => match Source::parse(given) {
+            Ok(source) if source.as_url().is_some() => source,
+            _ => {
+                let what = "expected where an agent is: a URL, a host or a name";
+                return Err(Failure::usage(what));
+            }
+        },
     };
     let asked = Asked {
         wire: Wire::new(arguments.timeout),
@@ -125,13 +133,7 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
         is_read_only: arguments.read_only,
         credentials: &|card| credentials(&arguments, &source, card),
     };
-    let report = match examine(asked).await {
-        Ok(report) => report,
-        Err(what) => {
-            eprintln!("nuncio: {what}");
-            return ExitCode::from(USAGE);
-        }
-    };
+    let report = examine(asked).await.map_err(Failure::usage)?;
     let text = match arguments.format {
         Format::Text => write::text(&report),
         Format::Json => write::json(&report),
@@ -147,7 +149,7 @@ pub(crate) async fn run(arguments: Arguments) -> ExitCode {
     // Dropped first, so that progress is gone when the report is there.
     drop(report);
     print!("{text}");
-    code
+    Ok(code)
 }
 
 /// An examination that is to be made.

@@ -147,7 +147,7 @@ async fn run(command: Command) -> Result<ExitCode, Failure> {
     }
     let done = match command {
         // What it finds is no failure of its own, and has a code.
-        Command::Doctor(arguments) => return Ok(Box::pin(doctor::run(arguments)).await),
+        Command::Doctor(arguments) => return Box::pin(doctor::run(arguments)).await,
         Command::Mock(arguments) => mock::run(arguments).await,
         Command::Up(arguments) => up::run(arguments).await.map_err(serving),
         Command::Connect(arguments) => connect::run(*arguments).await,

@@ -56,16 +56,15 @@ impl Search {
                 .hint("name it with -a, such as `-a localhost:7420`, or set A2ACLI_AGENT_CARD"));
         };
         let mut proof = proof(settings)?;
-        let directory = directory(&agent)?;
-        let is_in_directory = directory.is_some();
-        let source = match directory {
-            Some(hub) => {
-                let key = hub.key.map(|key| Proof::Bearer(Secret::new(key)));
-                proof = proof.or(key);
-                // The hub has a card of its own, which is not that of an agent it does not know.
-                CardSource::agent(format!("{}/agents/{agent}", hub.url.trim_end_matches('/')))
+        let (source, is_in_directory) = match in_directory(&agent)? {
+            Some((source, key)) => {
+                proof = proof.or(key.map(Proof::Bearer));
+                (source, true)
             }
-            None => CardSource::parse(&agent).map_err(|error| Failure::usage(error.to_string()))?,
+            None => {
+                let source = CardSource::parse(&agent);
+                (source.map_err(|error| Failure::usage(error.to_string()))?, false)
+            }
         };
         let who = Who {
             home: source.as_url().and_then(|url| Origin::parse(url).ok()),
@@ -261,9 +260,9 @@ fn net(settings: &Settings) -> Result<NetClient, Failure> {
     builder.build().map_err(|error| Failure::usage(format!("--ca-cert: {error}")))
 }
 
-/// Returns the hub in whose directory an agent is meant by its name: one that is no file, and
-/// says less than an address does.
-fn directory(agent: &str) -> Result<Option<hub::Known>, Failure> {
+/// Returns where the hub has the card of an agent that is meant by its name, and the key to show
+/// there. A name is no file, and says less than an address does.
+pub(crate) fn in_directory(agent: &str) -> Result<Option<(CardSource, Option<Secret>)>, Failure> {
     // A capability is written like a name, behind a sign that no name has.
     let name = agent.strip_prefix('~').unwrap_or(agent);
     let is_name = !name.is_empty()
@@ -272,7 +271,10 @@ fn directory(agent: &str) -> Result<Option<hub::Known>, Failure> {
     if !is_name || std::path::Path::new(agent).exists() {
         return Ok(None);
     }
-    hub::at_hand()
+    let Some(hub::Known { url, key }) = hub::at_hand()? else { return Ok(None) };
+    // The hub has a card of its own, which is not that of an agent it does not know.
+    let source = CardSource::agent(format!("{}/agents/{agent}", url.trim_end_matches('/')));
+    Ok(Some((source, key.map(Secret::new))))
 }
 
 /// Returns the credential that was set, by flag, environment or file.

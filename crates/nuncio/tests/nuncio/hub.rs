@@ -9,6 +9,7 @@ use std::{
 };
 
 use nuncio_testkit::{program::Program, services};
+use serde_json::Value;
 
 use crate::cli::support::{Came, User, Waiter, came_of, serve, serve_here};
 
@@ -134,6 +135,17 @@ fn a_key_that_is_set_takes_the_place_of_the_one_that_was_made() {
     let owner = owner.restart();
     let (head, _) = owner.ask(Some(&set), "/api/v1/agents");
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+}
+
+/// As callers of the hub reach it, with the key that the other commands show.
+#[test]
+fn the_doctor_examines_an_agent_of_the_directory_by_its_name() {
+    let owner = Owner::new(&["--demo"]);
+    let report = owner.did(&["doctor", "legacy", "--format", "json"]);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    let passed = |code| checks.iter().any(|one| one["code"] == code && one["outcome"] == "pass");
+    assert!(passed("conversation.answer") && passed("streaming.ends"), "{report:#}");
 }
 
 /// What a hub leaves for the other commands goes with it, and hides no other.
