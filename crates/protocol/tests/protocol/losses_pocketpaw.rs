@@ -52,6 +52,15 @@ const LOSSES: &[Loss] = &[
         },
     },
     Loss {
+        id: "answer",
+        forget: forget_silence,
+        witness: || {
+            let artifact = r#"{"artifactId":"a","parts":[{"text":"x"},{"url":"u"}]}"#;
+            let task = r#""id":"t","status":{"state":3}"#;
+            Said::response(Operation::GetTask, &format!(r#"{{{task},"artifacts":[{artifact}]}}"#))
+        },
+    },
+    Loss {
         id: "canceled",
         forget: forget_all_but_state,
         witness: || {
@@ -180,6 +189,21 @@ fn completed(message: &Message) -> Task {
         artifacts: Vec::new(),
         history: Vec::new(),
         metadata: None,
+    }
+}
+
+fn forget_silence(said: &mut Said) {
+    for task in walk::tasks(said) {
+        let is_silent = task.status.state == TaskState::Completed && task.status.message.is_none();
+        let parts = task.artifacts.iter().flat_map(|artifact| artifact.parts.clone());
+        let mut parts =
+            parts.filter(|part| matches!(part.content, Content::Text(_) | Content::Data(_)));
+        if let Some(first) = parts.next().filter(|_| is_silent) {
+            let mut message = Message::new(Role::Agent, first);
+            message.message_id = walk::id(task.id.as_str());
+            message.parts.extend(parts);
+            task.status.message = Some(Box::new(message));
+        }
     }
 }
 

@@ -100,6 +100,39 @@ fn the_example_of_an_answer_comes_back() {
 }
 
 #[test]
+fn p15_the_answer_of_a_completed_task_stands_in_its_status() {
+    let written = |state: u8, status: &str| {
+        let task = format!(
+            r#"{{"id":"t","status":{{"state":{state}{status}}},"artifacts":[{{"artifactId":"a","parts":[{{"text":"sunny"}},{{"data":{{"k":1}}}},{{"raw":"aGk=","filename":"f"}}]}},{{"artifactId":"b","parts":[{{"text":"and warm"}}]}}]}}"#
+        );
+        let task: Task = from_str(&task).unwrap();
+        let event = StreamResponse::Task(task.clone());
+        let frame = write_with(|writer| PocketPaw.write_event(&event, StreamEnd::Open, writer));
+        let response = Response::Task(task);
+        let reply = PocketPawHttp.write_reply(Operation::GetTask, Ok(&response)).body;
+        let (_, rest) = reply.split_once(r#""status":"#).unwrap();
+        let (status, rest) = rest.split_once(r#","history":"#).unwrap();
+        assert!(frame.contains(status), "{frame}");
+        // Nothing is taken away from the artifacts.
+        assert!(rest.contains(r#""parts":[{"type":"text","text":"sunny"},{"type":"data","data":{"k":1}},{"type":"file","name":"f","bytes_data":"aGk="}]"#), "{rest}");
+        status.to_owned()
+    };
+    assert_eq!(
+        written(3, ""),
+        r#"{"state":"completed","message":{"message_id":"t","role":"agent","parts":[{"type":"text","text":"sunny"},{"type":"data","data":{"k":1}},{"type":"text","text":"and warm"}]}}"#
+    );
+    // An agent that has said something has said it itself.
+    let said = r#","message":{"messageId":"m","role":2,"parts":[{"text":"done"}]}"#;
+    assert_eq!(
+        written(3, said),
+        r#"{"state":"completed","message":{"message_id":"m","role":"agent","parts":[{"type":"text","text":"done"}]}}"#
+    );
+    // What is not over has no answer yet, and what went wrong is none.
+    assert_eq!(written(2, ""), r#"{"state":"working"}"#);
+    assert_eq!(written(4, ""), r#"{"state":"failed"}"#);
+}
+
+#[test]
 fn answers_as_pydantic_writes_them_are_read() {
     let task = r#"{"id":"t","context_id":null,"session_id":"s","status":{"state":"working","message":null,"timestamp":"2026-02-19T10:00:00.123456Z"},"history":[],"artifacts":[{"artifact_id":"a","name":null,"description":null,"parts":[{"type":"file","name":"x","media_type":null,"bytes_data":null,"uri":"https://h/x","metadata":{}}],"metadata":{}}],"metadata":{}}"#;
     let Response::Task(task) =

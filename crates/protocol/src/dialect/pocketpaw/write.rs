@@ -133,7 +133,7 @@ pub(super) fn event(event: &StreamResponse, end: StreamEnd, writer: &mut Writer)
         StreamResponse::StatusUpdate(update) => {
             object.member("task_id", &update.task_id);
             write_event_context(&update.task_id, &update.context_id, object);
-            object.with("status", |writer| write_status(&update.status, writer));
+            object.with("status", |writer| write_status(&update.status, None, writer));
             object.member("final", &last);
         }
         StreamResponse::ArtifactUpdate(update) => {
@@ -156,7 +156,7 @@ fn write_event_context(task: &TaskId, context: &ContextId, object: &mut Members<
 fn write_task(task: &Task, object: &mut Members<'_>) {
     object.member("id", &task.id);
     write_context(task.context_id.as_ref(), object);
-    object.with("status", |writer| write_status(&task.status, writer));
+    object.with("status", |writer| write_status(&task.status, Answer::of(task), writer));
     object.with("history", |writer| {
         writer.array(&task.history, |writer, message| write_message(message, writer));
     });
@@ -187,11 +187,42 @@ fn write_completed_status(message: &Message, writer: &mut Writer) {
     });
 }
 
-fn write_status(status: &TaskStatus, writer: &mut Writer) {
+/// What a completed task has to say whose agent has put all of it into artifacts. Clients look
+/// for it in the status (P-15).
+struct Answer<'a> {
+    /// The same task always has the same answer.
+    id: &'a TaskId,
+    parts: Vec<&'a Part>,
+}
+
+impl<'a> Answer<'a> {
+    fn of(task: &'a Task) -> Option<Self> {
+        if task.status.state != TaskState::Completed || task.status.message.is_some() {
+            return None;
+        }
+        // Files may be large, so they stand in the artifacts alone.
+        let is_said = |part: &&Part| matches!(part.content, Content::Text(_) | Content::Data(_));
+        let parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts).filter(is_said);
+        let parts: Vec<&Part> = parts.collect();
+        (!parts.is_empty()).then_some(Self { id: &task.id, parts })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        writer.object(|object| {
+            object.member("message_id", self.id);
+            object.member("role", "agent");
+            write_parts(self.parts.iter().copied(), object);
+        });
+    }
+}
+
+fn write_status(status: &TaskStatus, answer: Option<Answer<'_>>, writer: &mut Writer) {
     writer.object(|object| {
         object.member("state", state_word(status.state));
         if let Some(message) = &status.message {
             object.with("message", |writer| write_message(message, writer));
+        } else if let Some(answer) = answer {
+            object.with("message", |writer| answer.write(writer));
         }
         object.optional("timestamp", status.timestamp.as_ref());
     });
@@ -240,7 +271,7 @@ fn write_message_members(message: &Message, object: &mut Members<'_>) {
     object.optional("metadata", message.metadata.as_ref());
 }
 
-fn write_parts(parts: &[Part], object: &mut Members<'_>) {
+fn write_parts<'a>(parts: impl IntoIterator<Item = &'a Part>, object: &mut Members<'_>) {
     object.with("parts", |writer| writer.array(parts, |writer, part| write_part(part, writer)));
 }
 

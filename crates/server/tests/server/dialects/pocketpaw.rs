@@ -50,7 +50,10 @@ async fn the_example_of_the_documents_is_answered() {
         assert_eq!(task["status"]["state"], "completed", "{path}: {}", reply.body);
         assert_eq!(task["history"][0]["parts"][0]["type"], "text");
         let said = "heard What is the weather in Tokyo?";
-        assert_eq!(task["artifacts"][0]["parts"], json!([{"type": "text", "text": said}]));
+        let parts = json!([{"type": "text", "text": said}]);
+        let message = &task["status"]["message"];
+        assert_eq!((&message["role"], &message["parts"]), (&json!("agent"), &parts));
+        assert_eq!(task["artifacts"][0]["parts"], parts);
         assert_eq!(task["session_id"], task["context_id"]);
     }
     world.stop().await;
@@ -86,6 +89,10 @@ async fn the_routes_send_stream_get_and_cancel() {
     let sent = world.post("/a2a/tasks/send", &params(Some("a1b2c3d4"), "hello").to_string()).await;
     assert_eq!((sent.status, sent.at("/id")), (200, json!("a1b2c3d4")), "{}", sent.body);
     assert_eq!(sent.at("/status/state"), "completed");
+    // P-15.
+    assert_eq!(sent.at("/status/message/parts/0/text"), "heard hello");
+    let found = world.get("/a2a/tasks/a1b2c3d4").await;
+    assert_eq!(found.at("/status/message"), sent.at("/status/message"));
 
     for (query, messages) in [("", 1), ("?history_length=2", 1), ("?history_length=0", 0)] {
         let found = world.get(&format!("/a2a/tasks/a1b2c3d4{query}")).await;
@@ -315,6 +322,7 @@ async fn whoever_follows_an_ended_task_gets_one_final_event() {
     let result = &frames[0].1["result"];
     assert_eq!((&result["task_id"], &result["final"]), (&json!("done"), &json!(true)));
     assert_eq!(result["status"]["state"], "completed");
+    assert_eq!(result["status"]["message"]["parts"][0]["text"], "heard hello");
     let unknown = rpc(&world, "tasks/resubscribe", json!({"id": "unknown"})).await;
     assert_eq!(unknown.at("/error/code"), -32001);
     world.stop().await;
