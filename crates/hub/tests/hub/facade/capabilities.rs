@@ -178,6 +178,8 @@ async fn t18_a_timeout_in_milliseconds_names_the_task() {
     let headers = [("a2a-request-timeout", "200"), ("a2a-priority", "high")];
     let reply = team.ask(&headers, DOCUMENT).await;
     refused(&reply, 200, "TIMEOUT");
+    // O-10: a code, and a text.
+    assert_eq!(reply.at("/error"), "TIMEOUT: the wait is over, the task goes on");
     let task = reply.at("/task_id").as_str().expect("a task").to_owned();
     let metrics = team.world.admin("GET", "/metrics", "").await.body;
     assert!(metrics.contains("a2a_timeouts_total 1"), "{metrics}");

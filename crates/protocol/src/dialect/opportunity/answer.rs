@@ -45,17 +45,11 @@ impl Answer {
     }
 
     fn of_task(task: &Task) -> Self {
-        // Whoever must wait no longer is told so, and where to ask again (catalogue §7.3).
-        let code = match task.status.state {
-            TaskState::Completed => return Self::success(result(task)),
-            TaskState::InputRequired => "INPUT_REQUIRED",
-            TaskState::AuthRequired => "AUTH_REQUIRED",
-            TaskState::Failed => "INTERNAL_ERROR",
-            TaskState::Canceled => "CANCELED",
-            TaskState::Rejected => "CAPABILITY_NOT_SUPPORTED",
-            TaskState::Unspecified | TaskState::Submitted | TaskState::Working => "TIMEOUT",
+        let Some((code, why)) = unsuccessful(task.status.state) else {
+            return Self::success(result(task));
         };
-        let text = task.status.message.as_ref().map(|message| message.text()).unwrap_or_default();
+        let text = task.status.message.as_ref().map(|message| message.text());
+        let text = text.filter(|text| !text.is_empty()).unwrap_or_else(|| why.to_owned());
         Self::failure(code::join(code, &text), Some(task.id.clone()))
     }
 
@@ -121,6 +115,23 @@ impl Answer {
     }
 }
 
+/// Returns the code for a task that has not completed (catalogue §7.3), and the text for one whose
+/// agent says nothing: an error is never a code alone (O-10).
+fn unsuccessful(state: TaskState) -> Option<(&'static str, &'static str)> {
+    Some(match state {
+        TaskState::Completed => return None,
+        TaskState::InputRequired => ("INPUT_REQUIRED", "the agent waits for an answer"),
+        TaskState::AuthRequired => ("AUTH_REQUIRED", "the agent waits for a credential"),
+        TaskState::Failed => ("INTERNAL_ERROR", "the task has failed"),
+        TaskState::Canceled => ("CANCELED", "the task was cancelled"),
+        TaskState::Rejected => ("CAPABILITY_NOT_SUPPORTED", "the agent has rejected the task"),
+        // Whoever must wait no longer is told so, and that the work goes on.
+        TaskState::Unspecified | TaskState::Submitted | TaskState::Working => {
+            ("TIMEOUT", "the wait is over, the task goes on")
+        }
+    })
+}
+
 /// Returns what came of a task; of one that has only words, the words.
 fn result(task: &Task) -> Object {
     let parts: Vec<&Part> = task.artifacts.iter().flat_map(|artifact| &artifact.parts).collect();
@@ -144,7 +155,10 @@ fn unfinished(error: &str, names_task: bool) -> Option<TaskStatus> {
         }
         _ => TaskState::Failed,
     };
-    let message = (!text.is_empty()).then(|| Box::new(Message::agent(text)));
+    // What stands in for silence is silence.
+    let is_silent =
+        text.is_empty() || unsuccessful(state).is_some_and(|(_, silence)| text == silence);
+    let message = (!is_silent).then(|| Box::new(Message::agent(text)));
     Some(TaskStatus { state, message, timestamp: None })
 }
 

@@ -298,17 +298,39 @@ fn answered(task: Task) -> (String, Result<Response, Error>) {
 #[test]
 fn each_state_is_told_as_the_catalogue_says() {
     // §7.3
-    for (state, code, back) in [
-        (TaskState::Submitted, "TIMEOUT", TaskState::Working),
-        (TaskState::Working, "TIMEOUT", TaskState::Working),
-        (TaskState::Unspecified, "TIMEOUT", TaskState::Working),
-        (TaskState::InputRequired, "INPUT_REQUIRED", TaskState::InputRequired),
-        (TaskState::AuthRequired, "AUTH_REQUIRED", TaskState::AuthRequired),
-        (TaskState::Failed, "INTERNAL_ERROR", TaskState::Failed),
-        (TaskState::Canceled, "CANCELED", TaskState::Canceled),
-        (TaskState::Rejected, "CAPABILITY_NOT_SUPPORTED", TaskState::Rejected),
+    for (state, code, silence, back) in [
+        (TaskState::Submitted, "TIMEOUT", "the wait is over, the task goes on", TaskState::Working),
+        (TaskState::Working, "TIMEOUT", "the wait is over, the task goes on", TaskState::Working),
+        (
+            TaskState::Unspecified,
+            "TIMEOUT",
+            "the wait is over, the task goes on",
+            TaskState::Working,
+        ),
+        (
+            TaskState::InputRequired,
+            "INPUT_REQUIRED",
+            "the agent waits for an answer",
+            TaskState::InputRequired,
+        ),
+        (
+            TaskState::AuthRequired,
+            "AUTH_REQUIRED",
+            "the agent waits for a credential",
+            TaskState::AuthRequired,
+        ),
+        (TaskState::Failed, "INTERNAL_ERROR", "the task has failed", TaskState::Failed),
+        (TaskState::Canceled, "CANCELED", "the task was cancelled", TaskState::Canceled),
+        (
+            TaskState::Rejected,
+            "CAPABILITY_NOT_SUPPORTED",
+            "the agent has rejected the task",
+            TaskState::Rejected,
+        ),
     ] {
-        for (text, error) in [(Some("which?"), format!("{code}: which?")), (None, code.into())] {
+        // O-10: an error is a code and a text, also if the agent says nothing.
+        for text in [Some("which?"), None] {
+            let error = format!("{code}: {}", text.unwrap_or(silence));
             let (body, read) = answered(in_state(state, text));
             assert_eq!(body, format!(r#""status":"error","error":"{error}","task_id":"t1"}}"#));
             let read = task(read.unwrap());

@@ -212,7 +212,8 @@ async fn the_task_goes_on_behind_a_timeout() {
     let world = world(Opportunity::default()).await;
     let reply =
         post(&world, &[("A2A-Request-Timeout", "50")], &text("competitor_analysis", "hang")).await;
-    assert!(error(&reply).starts_with("TIMEOUT"), "{}", reply.body);
+    // O-10: a code, and a text.
+    assert!(error(&reply).starts_with("TIMEOUT: "), "{}", reply.body);
     let task = reply.at("/task_id");
     let get = json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": task}});
     let found = world.ask("POST", "/", &[("A2A-Version", "1.0")], &get.to_string()).await;
