@@ -4,7 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use nuncio_hub::agent::Status;
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::Semaphore,
+};
 
 use super::{
     Member, Reply, World,
@@ -166,6 +170,53 @@ async fn t18_each_code_has_its_cause() {
     drop(stub);
     let again = body(&|body| body["request_id"] = "another".into());
     refused(&second.ask(&[], &again).await, 503, "AGENT_UNAVAILABLE");
+}
+
+/// O-06, O-10: what the head says is judged with the body, whose id the answer echoes.
+#[tokio::test]
+async fn o06_a_head_that_is_refused_costs_no_connection() {
+    let team = Team::new().await;
+    let refused = [
+        ("a2a-protocol-version: 2.0", "200 OK", "INVALID_PROTOCOL_VERSION: "),
+        ("a2a-source-agent: somebody-else", "403 Forbidden", "INVALID_REQUEST: "),
+    ];
+    let mut tcp = TcpStream::connect(team.world.address).await.expect("it listens");
+    for (header, status, code) in refused {
+        let head = format!(
+            "POST /a2a HTTP/1.1\r\nhost: hub\r\nauthorization: Bearer {}\r\n{header}\r\n\
+             content-type: application/json\r\nexpect: 100-continue\r\n\
+             content-length: {}\r\n\r\n",
+            team.token,
+            DOCUMENT.len()
+        );
+        tcp.write_all(head.as_bytes()).await.expect("the connection is kept");
+        assert_eq!(read_head(&mut tcp).await, "HTTP/1.1 100 Continue", "{header}");
+        tcp.write_all(DOCUMENT.as_bytes()).await.expect("the body is read");
+        let head = read_head(&mut tcp).await;
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{header}: {head}");
+        assert!(!head.to_lowercase().contains("connection: close"), "{header}: {head}");
+        let body = read_body(&mut tcp, &head).await;
+        assert_eq!(body["request_id"], "abc-123-def", "{body}");
+        assert!(body["error"].as_str().is_some_and(|error| error.starts_with(code)), "{body}");
+    }
+}
+
+/// Reads the head of an answer, without the empty line.
+async fn read_head(tcp: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(tcp.read_u8().await.expect("an answer"));
+    }
+    String::from_utf8(head).expect("a text").trim_end().to_owned()
+}
+
+/// Reads the body that a head announces.
+async fn read_body(tcp: &mut TcpStream, head: &str) -> Value {
+    let head = head.to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.and_then(|text| text.parse().ok()).expect("a length")];
+    tcp.read_exact(&mut body).await.expect("all of it");
+    serde_json::from_slice(&body).expect("JSON")
 }
 
 /// O-07: milliseconds, after which the task goes on without its caller.

@@ -11,7 +11,10 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header::CONTENT_TYPE, header::RETRY_AFTER, request::Parts};
 use nuncio_net::listen::body::Guarded;
 use nuncio_protocol::{
-    dialect::{WireForm, opportunity::Opportunity},
+    dialect::{
+        WireForm,
+        opportunity::{Opportunity, PROTOCOL_VERSION},
+    },
     error::{Error, ErrorKind, reason},
     json::{self, Kind, Object, Raw, read_with},
     jsonrpc::{Id, Refusal},
@@ -23,12 +26,13 @@ use nuncio_protocol::{
 use nuncio_tasks::scope::{Name, Scope};
 use tokio::time::Instant;
 
-use super::exchange::{Exchange, REGISTRY, Refused};
+use super::exchange::{Exchange, REGISTRY, Refused, SOURCE_AGENT as SOURCE_HEADER, other_version};
 use crate::{
     agent::Agent,
     gateway::{Gateway, queue::DELIVERY, route::Ranking},
     http::{
         calls::Callee,
+        facade::claim,
         own,
         problem::Problem,
         who::{Role, Who},
@@ -48,7 +52,7 @@ const SOURCE_AGENT: &str = "sourceAgent";
 pub(super) async fn call(State(hub): State<Hub>, request: Request) -> Response {
     let mut exchange = Exchange::begin(request.headers());
     let (mut head, body) = request.into_parts();
-    let who = match exchange.admit(&mut head, &hub).await {
+    let who = match exchange.recognise(&mut head, &hub).await {
         Ok(who) => who,
         Err(refused) => return exchange.end(&hub, Err(refused)),
     };
@@ -57,6 +61,9 @@ pub(super) async fn call(State(hub): State<Hub>, request: Request) -> Response {
         Err(refused) => return exchange.end(&hub, Err(refused)),
     };
     if is_json_rpc(&body) {
+        if let Err(problem) = claim::check(&head.headers, SOURCE_HEADER, &who) {
+            return exchange.end(&hub, Err(problem.into()));
+        }
         // Whoever speaks JSON-RPC means the hub's own agent; the line is written there.
         return match own::answer(&hub, &who, head, body).await {
             Ok(response) => response,
@@ -124,7 +131,7 @@ impl Asked<'_> {
             let text = "only requests for a capability are taken here";
             return Err(unasked(Error::new(ErrorKind::UnsupportedOperation, text)));
         };
-        self.say_who(&mut request).map_err(unasked)?;
+        self.check_head().and_then(|()| self.say_who(&mut request)).map_err(unasked)?;
         let agents = self.agents(&echo.capability, &request).await.map_err(unasked)?;
         let mut last = None;
         for agent in agents {
@@ -150,6 +157,17 @@ impl Asked<'_> {
         }
         let text = "nobody is left who could be asked";
         last.ok_or_else(|| unasked(Error::new(ErrorKind::Unavailable, text)))
+    }
+
+    /// Checks what the head says about the request (O-06, O-14).
+    fn check_head(&self) -> Result<(), Error> {
+        let headers = &self.head.headers;
+        claim::check(headers, SOURCE_HEADER, self.who)
+            .map_err(|problem| Error::new(ErrorKind::PermissionDenied, problem.detail))?;
+        match other_version(headers) {
+            Some(version) => Err(Error::version_not_supported(version, &[PROTOCOL_VERSION])),
+            None => Ok(()),
+        }
     }
 
     /// Has the request say of its sender what the credential says (C-20).

@@ -75,13 +75,16 @@ impl Exchange {
 
     /// Finds out who asks, and checks what every request says of itself (O-14).
     pub(super) async fn admit(&mut self, head: &mut Parts, hub: &Hub) -> Result<Who, Refused> {
+        let who = self.recognise(head, hub).await?;
+        check(&head.headers, &who)?;
+        Ok(who)
+    }
+
+    /// Finds out who asks. What the head says is for [`check`], once the body has been read: who
+    /// is answered before may still be sending, and the connection is lost.
+    pub(super) async fn recognise(&mut self, head: &mut Parts, hub: &Hub) -> Result<Who, Refused> {
         let who = Who::from_request_parts(head, hub).await?;
         who.identity.name().unwrap_or("anonymous").clone_into(&mut self.source_agent);
-        claim::check(&head.headers, SOURCE_AGENT, &who)?;
-        let version = head.headers.get(VERSION);
-        if version.is_some_and(|version| version != PROTOCOL_VERSION) {
-            return Err(Refused::version());
-        }
         Ok(who)
     }
 
@@ -146,6 +149,21 @@ impl Exchange {
             status = status.as_str(),
         );
     }
+}
+
+/// Checks what the head of a request says (O-06).
+pub(super) fn check(headers: &HeaderMap, who: &Who) -> Result<(), Refused> {
+    claim::check(headers, SOURCE_AGENT, who)?;
+    match other_version(headers) {
+        Some(_) => Err(Refused::version()),
+        None => Ok(()),
+    }
+}
+
+/// Returns the version that a head names, if it is not ours.
+pub(super) fn other_version(headers: &HeaderMap) -> Option<&str> {
+    let version = headers.get(VERSION).filter(|version| *version != PROTOCOL_VERSION)?;
+    Some(version.to_str().unwrap_or("?"))
 }
 
 impl Refused {

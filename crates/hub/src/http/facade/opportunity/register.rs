@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     card,
-    exchange::{Exchange, Refused, SOURCE_AGENT},
+    exchange::{Exchange, Refused, SOURCE_AGENT, check},
 };
 use crate::{
     agent::{Addresses, Watch},
@@ -94,10 +94,11 @@ pub(super) async fn register(State(hub): State<Hub>, request: Request) -> Respon
 
 async fn answer(hub: &Hub, exchange: &mut Exchange, request: Request) -> Result<Response, Refused> {
     let (mut head, body) = request.into_parts();
-    let who = exchange.admit(&mut head, hub).await?;
+    let who = exchange.recognise(&mut head, hub).await?;
     let headers = head.headers.clone();
     let request = Request::from_parts(head, body);
     let body::Json(asked) = body::Json::<Asked>::from_request(request, hub).await?;
+    check(&headers, &who)?;
     let registered = take(hub, &who, &headers, asked).await?;
     let answer = Answer {
         status: "registered",
