@@ -8,6 +8,7 @@ use nuncio_protocol::{
     json,
     time::Timestamp,
 };
+use nuncio_server::Terms;
 use serde::{Deserialize, Serialize};
 
 use crate::name::AgentName;
@@ -242,7 +243,7 @@ pub enum Origin {
 #[serde(try_from = "String", into = "String")]
 pub struct Card {
     text: Arc<str>,
-    parsed: Arc<(AgentCard, CardForm)>,
+    parsed: Arc<(AgentCard, CardForm, Terms)>,
 }
 
 /// A card that is not taken.
@@ -288,7 +289,8 @@ impl Card {
         if card.skills.len() > MAX_SKILLS {
             return Err(InvalidCard::TooManySkills { found: card.skills.len() });
         }
-        Ok(Self { text: text.into(), parsed: Arc::new((card, form)) })
+        let terms = Terms::of(&card);
+        Ok(Self { text: text.into(), parsed: Arc::new((card, form, terms)) })
     }
 
     /// Returns it as it was sent.
@@ -304,6 +306,11 @@ impl Card {
     /// Returns the form it was sent in.
     pub fn form(&self) -> CardForm {
         self.parsed.1
+    }
+
+    /// Returns the terms on which the agent can be called.
+    pub fn terms(&self) -> &Terms {
+        &self.parsed.2
     }
 
     /// Returns the URL of its first interface. Places that speak gRPC are named as `host:port`:

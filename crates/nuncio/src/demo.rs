@@ -55,6 +55,8 @@ struct Role {
     description: &'static str,
     skill: &'static str,
     tags: &'static [&'static str],
+    /// What it takes and gives.
+    modes: &'static str,
     parent: Option<&'static str>,
 }
 
@@ -69,6 +71,7 @@ const ROLES: [Role; 8] = [
         description: "Says what it hears",
         skill: "echo",
         tags: &["echo"],
+        modes: "*/*",
         parent: None,
     },
     Role {
@@ -77,6 +80,7 @@ const ROLES: [Role; 8] = [
                       if it is asked to do so quickly",
         skill: "write",
         tags: &["text", "writing"],
+        modes: "text/plain",
         parent: None,
     },
     Role {
@@ -84,6 +88,7 @@ const ROLES: [Role; 8] = [
         description: "Asks whether something may go on, and goes on if it may",
         skill: "approve",
         tags: &["approval"],
+        modes: "text/plain",
         parent: None,
     },
     Role {
@@ -91,6 +96,7 @@ const ROLES: [Role; 8] = [
         description: "Does what it is told, but fails every third time",
         skill: "try",
         tags: &["test"],
+        modes: "text/plain",
         parent: None,
     },
     Role {
@@ -98,6 +104,7 @@ const ROLES: [Role; 8] = [
         description: "Speaks A2A 0.3 and nothing newer; the hub translates",
         skill: "summarise",
         tags: &["text", "summary"],
+        modes: "text/plain",
         parent: None,
     },
     Role {
@@ -105,6 +112,7 @@ const ROLES: [Role; 8] = [
         description: "Gives work to team-a and team-b, and puts together what they bring",
         skill: "coordinate",
         tags: &["team"],
+        modes: "text/plain",
         parent: None,
     },
     Role {
@@ -112,6 +120,7 @@ const ROLES: [Role; 8] = [
         description: "Counts words. Only its own team may call it",
         skill: "count",
         tags: &["team"],
+        modes: "text/plain",
         parent: Some(LEAD),
     },
     Role {
@@ -119,6 +128,7 @@ const ROLES: [Role; 8] = [
         description: "Turns words around. Every agent may call it",
         skill: "reverse",
         tags: &["team"],
+        modes: "text/plain",
         parent: Some(LEAD),
     },
 ];
@@ -239,6 +249,8 @@ impl Role {
         let card = AgentCard::builder(self.name)
             .description(self.description)
             .skill(skill)
+            .input_modes([self.modes])
+            .output_modes([self.modes])
             .streaming()
             .push_notifications()
             .build();

@@ -184,5 +184,5 @@ fn card(arguments: &Arguments) -> AgentCard {
     if arguments.program.is_empty() {
         return card.input_modes(["*/*"]).output_modes(["*/*"]).build();
     }
-    card.build()
+    card.input_modes(Command::TAKES).build()
 }

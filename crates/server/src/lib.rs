@@ -65,3 +65,4 @@ pub use nuncio_tasks::{
 };
 pub use server::{Bound, Error, Front, Limits, Server, Stopper};
 pub use streams::StreamLimits;
+pub use terms::Terms;

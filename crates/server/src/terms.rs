@@ -11,7 +11,7 @@ use crate::media::MediaTypes;
 
 /// The terms on which an agent can be called.
 #[derive(Clone, Debug)]
-pub(crate) struct Terms {
+pub struct Terms {
     streaming: bool,
     push: bool,
     required: Vec<String>,
@@ -20,7 +20,8 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    pub(crate) fn of(card: &AgentCard) -> Self {
+    /// Reads the terms of a card.
+    pub fn of(card: &AgentCard) -> Self {
         let capabilities = &card.capabilities;
         let extensions = capabilities.extensions.iter();
         let skills = card.skills.iter();
@@ -62,12 +63,26 @@ impl Terms {
         ctx: &CallContext,
         request: &SendMessageRequest,
     ) -> Result<(), Error> {
+        self.check_message(ctx, request)?;
+        let wishes = request.configuration.as_ref();
+        match wishes.and_then(|wishes| wishes.task_push_notification_config.as_ref()) {
+            Some(_) => self.check_push(),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks a message against what the card says of the agent itself: the extensions that it
+    /// needs, and the media types that it takes and gives. Streams and webhooks may be given to
+    /// it by whoever carries its calls.
+    pub fn check_message(
+        &self,
+        ctx: &CallContext,
+        request: &SendMessageRequest,
+    ) -> Result<(), Error> {
         self.check_extensions(ctx)?;
         self.check_input(request)?;
-        let Some(wishes) = &request.configuration else { return Ok(()) };
-        self.check_output(&wishes.accepted_output_modes)?;
-        match wishes.task_push_notification_config {
-            Some(_) => self.check_push(),
+        match &request.configuration {
+            Some(wishes) => self.check_output(&wishes.accepted_output_modes),
             None => Ok(()),
         }
     }

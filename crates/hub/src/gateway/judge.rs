@@ -46,6 +46,10 @@ impl Inner {
         if agent.status == Status::Paused {
             return Err(rests(&agent));
         }
+        // Agents elsewhere hold to their cards themselves.
+        if let Some(card) = agent.card.as_ref().filter(|_| self.hosted.runs(&agent)) {
+            card.terms().check_message(ctx, request)?;
+        }
         self.spend(ctx, &agent, &call, request).await?;
         let limits = self.limits.load_full();
         let own = self.counters.tasks_of(&self.directory.state(), &ctx.caller);

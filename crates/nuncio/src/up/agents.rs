@@ -21,6 +21,7 @@ use nuncio_protocol::{
     ids::{AgentId, Organisation},
     json,
 };
+use nuncio_server::kinds::Command;
 
 use super::{employer::Employer, kinds::Kinds, toolbox::Toolbox};
 use crate::demo::Demo;
@@ -150,8 +151,10 @@ pub(super) fn hosted_card(written: &configuration::Agent, kind: Kind) -> anyhow:
         .streaming()
         .push_notifications();
     let card = match kind {
-        Kind::Llm | Kind::Http | Kind::Mcp => card.input_modes(["*/*"]).output_modes(["*/*"]),
-        Kind::Echo | Kind::Command => card,
+        Kind::Echo | Kind::Llm | Kind::Http | Kind::Mcp => {
+            card.input_modes(["*/*"]).output_modes(["*/*"])
+        }
+        Kind::Command => card.input_modes(Command::TAKES),
     };
     let card = card.build();
     Ok(Card::parse(&json::to_string(&card))?)

@@ -125,6 +125,50 @@ fn the_lines_for_a_program_are_shown_and_taken_from_the_file_at_once() {
 }
 
 #[test]
+fn agents_of_the_hub_hold_to_their_cards_as_served_ones_do() {
+    let house = House::new("agents: [{name: upper, kind: command, command: [tr, a-z, A-Z]}]\n");
+    house.did(&["agents", "add", "--name", "parrot", "--kind", "echo"]);
+    let served = Program::start(&mut house.user.command(&[
+        "serve",
+        "--name",
+        "upper",
+        "--in-memory",
+        "--port",
+        "0",
+        "--",
+        "tr",
+        "a-z",
+        "A-Z",
+    ]));
+    let send = |part: &str, wishes: &str| {
+        format!(
+            r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{part}]}},"configuration":{{{wishes}}}}}"#
+        )
+    };
+    let image = send(r#"{"raw":"aGk=","mediaType":"image/png"}"#, "");
+    let text = r#"{"text":"hello","mediaType":"text/markdown"}"#;
+    let drawn = send(text, r#""acceptedOutputModes":["image/png"]"#);
+    let data = send(r#"{"data":{"k":"hello"},"mediaType":"application/json"}"#, "");
+    let told = send(text, "");
+    for (body, status, expected) in [
+        (&image, "400", "CONTENT_TYPE_NOT_SUPPORTED"),
+        (&drawn, "400", "OUTPUT_MODE_NOT_SUPPORTED"),
+        (&data, "200", r#"{\"K\":\"HELLO\"}"#),
+        (&told, "200", "HELLO"),
+    ] {
+        let hosted = house.post("/agents/upper/message:send", body);
+        let headers = "content-type: application/json\r\n";
+        for (head, answer) in [hosted, served.send("POST", "/message:send", headers, body)] {
+            assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{body}: {head}{answer}");
+            assert!(answer.contains(expected), "{body}: {answer}");
+        }
+    }
+    // Whoever takes anything is sent anything.
+    let (head, answer) = house.post("/agents/parrot/message:send", &image);
+    assert!(head.starts_with("HTTP/1.1 200 ") && answer.contains("aGk="), "{head}{answer}");
+}
+
+#[test]
 fn a_budget_of_the_file_holds_over_restarts_and_changes_at_once() {
     let file = |calls: u32| {
         format!(

@@ -46,6 +46,9 @@ pub struct Command {
 }
 
 impl Command {
+    /// The media types that a program can read, for its card.
+    pub const TAKES: [&str; 2] = ["text/*", "application/json"];
+
     /// Runs a program with arguments, without a shell.
     pub fn new<T: Into<OsString>>(
         program: impl Into<OsString>,
