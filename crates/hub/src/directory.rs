@@ -4,6 +4,7 @@
 //! deciding on a state, writing records, events and audit lines at once, and only then showing
 //! the next state; if another process has written meanwhile, it is decided anew.
 
+mod approvals;
 mod change;
 mod configured;
 mod discover;
@@ -31,7 +32,10 @@ use nuncio_auth::{
 use nuncio_protocol::ids::{AgentId, Organisation};
 use tokio::sync::Mutex;
 
-pub(crate) use self::tell::Delegation;
+pub(crate) use self::{
+    approvals::{Approval, Decision as ApprovalDecision},
+    tell::Delegation,
+};
 pub use self::{
     change::Actor,
     configured::{Configured, ConfiguredAgent},

@@ -45,6 +45,14 @@ pub enum Name {
     DelegationComplete,
     /// Work that an agent has given to another is not done.
     DelegationFailed,
+    /// An agent asks for leave to do something.
+    ApprovalRequested,
+    /// An agent below asks for leave to do something.
+    ApprovalEscalated,
+    /// An agent may do what it has asked for.
+    ApprovalApproved,
+    /// An agent may not do what it has asked for.
+    ApprovalDenied,
     /// An agent works on something else. Does not last.
     TaskUpdated,
     /// An agent has said how it is. Does not last.
@@ -73,6 +81,10 @@ impl Name {
             Self::DelegationSent => "DELEGATION_SENT",
             Self::DelegationComplete => "DELEGATION_COMPLETE",
             Self::DelegationFailed => "DELEGATION_FAILED",
+            Self::ApprovalRequested => "APPROVAL_REQUESTED",
+            Self::ApprovalEscalated => "APPROVAL_ESCALATED",
+            Self::ApprovalApproved => "APPROVAL_APPROVED",
+            Self::ApprovalDenied => "APPROVAL_DENIED",
             Self::TaskUpdated => "TASK_UPDATED",
             Self::Heartbeat => "WORKSPACE_HEARTBEAT",
         }

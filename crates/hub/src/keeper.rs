@@ -12,6 +12,9 @@ const TRIGGERS: Duration = Duration::from_secs(1);
 /// So often is looked whether work has ended that agents have given to others.
 const DELEGATIONS: Duration = Duration::from_secs(1);
 
+/// So often is looked whether somebody has waited too long for leave.
+const APPROVALS: Duration = Duration::from_secs(1);
+
 /// So often is written down which keys were shown.
 const USES: Duration = Duration::from_secs(60);
 
@@ -27,6 +30,7 @@ pub(crate) async fn keep(hub: &Hub) {
             every(liveness.refresh, "refresh", || refresh(hub)),
             every(TRIGGERS, "triggers", || triggers::fire_due(hub)),
             every(DELEGATIONS, "delegations", || http::tell_ended(hub)),
+            every(APPROVALS, "approvals", || hub.directory.deny_overdue()),
             every(USES, "uses of keys", || hub.directory.keep_uses()),
             every(KEYS, "signing keys", || publish(hub)),
             probe::run(hub),

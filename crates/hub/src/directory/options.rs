@@ -7,7 +7,7 @@ use nuncio_auth::rules::Settings;
 use crate::signatures::CardSignatures;
 
 /// How a directory behaves.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
     /// What the hierarchy allows by itself.
@@ -19,6 +19,20 @@ pub struct Options {
     pub hold_cards: bool,
     /// Whose signatures on cards are believed.
     pub signatures: CardSignatures,
+    /// How long an agent's request for leave waits before it is denied (MD-56).
+    pub approval_wait: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            liveness: Liveness::default(),
+            hold_cards: false,
+            signatures: CardSignatures::default(),
+            approval_wait: Duration::from_secs(600),
+        }
+    }
 }
 
 /// When agents count as gone (C-34).

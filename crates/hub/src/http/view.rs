@@ -254,6 +254,8 @@ pub(crate) struct EventView {
 const DELEGATION_SENT: &str = Name::DelegationSent.as_str();
 const DELEGATION_COMPLETE: &str = Name::DelegationComplete.as_str();
 const DELEGATION_FAILED: &str = Name::DelegationFailed.as_str();
+const APPROVAL_REQUESTED: &str = Name::ApprovalRequested.as_str();
+const APPROVAL_ESCALATED: &str = Name::ApprovalEscalated.as_str();
 const CARD_HELD: &str = Name::CardHeld.as_str();
 
 impl From<&LoggedEvent> for EventView {
@@ -320,6 +322,7 @@ impl EventView {
             DELEGATION_SENT | DELEGATION_COMPLETE | DELEGATION_FAILED => {
                 &["task_preview", "response_preview", "error"]
             }
+            APPROVAL_REQUESTED | APPROVAL_ESCALATED => &["action", "reason", "task_id"],
             CARD_HELD => &["agent_card"],
             _ => &[],
         }

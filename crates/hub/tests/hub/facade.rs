@@ -1,5 +1,6 @@
 //! The seeds' own paths, asked over real sockets.
 
+mod approvals;
 mod capabilities;
 mod carried;
 mod delegations;
@@ -249,6 +250,8 @@ async fn what_is_switched_off_is_not_there() {
         ("GET", "/workspaces"),
         ("GET", "/workspaces/x/state"),
         ("GET", "/workspaces/x/events/stream"),
+        ("GET", "/workspaces/x/approvals"),
+        ("GET", "/approvals/pending"),
         ("GET", "/events"),
         ("GET", "/events/x"),
         ("GET", "/ws"),

@@ -3,6 +3,7 @@
 //! A workspace is an agent. Messages to it are carried by the gateway, as all are.
 
 mod activity;
+mod approvals;
 mod asked;
 mod delegations;
 mod discover;
@@ -43,6 +44,9 @@ pub(super) fn router() -> Router<Hub> {
         .route("/workspaces/{id}/resume", post(workspaces::resume))
         .route("/workspaces/{id}/tokens", get(tokens::list).post(tokens::create))
         .route("/workspaces/{id}/tokens/{token}", delete(tokens::revoke))
+        .route("/workspaces/{id}/approvals", get(approvals::list).post(approvals::create))
+        .route("/workspaces/{id}/approvals/{approval}/decide", post(approvals::decide))
+        .route("/approvals/pending", get(approvals::pending))
         .route("/workspaces/{id}/events/stream", get(live::stream))
         .route("/events", get(events::all))
         .route("/events/{id}", get(events::of_one))

@@ -46,7 +46,7 @@ impl World {
 }
 
 /// Returns the next event of a name.
-async fn next_of(socket: &mut Socket, name: &str) -> Value {
+pub(super) async fn next_of(socket: &mut Socket, name: &str) -> Value {
     loop {
         let event = next(socket).await.expect("an event");
         if event["event"] == name {
