@@ -55,6 +55,10 @@ pub enum Name {
     ApprovalDenied,
     /// An agent works on something else. Does not last.
     TaskUpdated,
+    /// An agent was asked, or has asked another. Does not last.
+    ActivityLogged,
+    /// An agent has answered a person. Does not last.
+    A2aResponse,
     /// An agent has said how it is. Does not last.
     Heartbeat,
 }
@@ -86,6 +90,8 @@ impl Name {
             Self::ApprovalApproved => "APPROVAL_APPROVED",
             Self::ApprovalDenied => "APPROVAL_DENIED",
             Self::TaskUpdated => "TASK_UPDATED",
+            Self::ActivityLogged => "ACTIVITY_LOGGED",
+            Self::A2aResponse => "A2A_RESPONSE",
             Self::Heartbeat => "WORKSPACE_HEARTBEAT",
         }
     }

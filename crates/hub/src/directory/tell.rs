@@ -1,9 +1,13 @@
 //! What agents tell of themselves that changes nothing, and is kept all the same.
 
-use nuncio_protocol::{ids::AgentId, json::Raw};
+use nuncio_protocol::{
+    ids::{AgentId, Organisation},
+    json::{Object, Raw},
+    time::Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
-use super::{Actor, Change, Directory};
+use super::{Actor, Change, Directory, Passing};
 use crate::{error::Error, event, store::Kind};
 
 /// Before the id of work that the hub carries from one agent to another, until it has ended.
@@ -42,6 +46,23 @@ impl Directory {
             Ok((change, ()))
         })
         .await
+    }
+
+    /// Tells whoever listens of something that does not last.
+    pub(crate) fn tell_passing(
+        &self,
+        (organisation, agent): (&Organisation, &AgentId),
+        name: event::Name,
+        payload: &[(&str, Raw)],
+    ) {
+        let payload = Object::from_members(payload.iter().cloned());
+        self.0.feed.pass(Passing {
+            organisation: organisation.clone(),
+            name: name.as_str(),
+            agent: agent.clone(),
+            at: Timestamp::now(),
+            payload: payload.as_str().to_owned(),
+        });
     }
 
     /// Keeps that work was given to another, until it has ended.

@@ -256,6 +256,8 @@ const DELEGATION_COMPLETE: &str = Name::DelegationComplete.as_str();
 const DELEGATION_FAILED: &str = Name::DelegationFailed.as_str();
 const APPROVAL_REQUESTED: &str = Name::ApprovalRequested.as_str();
 const APPROVAL_ESCALATED: &str = Name::ApprovalEscalated.as_str();
+const ACTIVITY_LOGGED: &str = Name::ActivityLogged.as_str();
+const A2A_RESPONSE: &str = Name::A2aResponse.as_str();
 const CARD_HELD: &str = Name::CardHeld.as_str();
 
 impl From<&LoggedEvent> for EventView {
@@ -323,6 +325,16 @@ impl EventView {
                 &["task_preview", "response_preview", "error"]
             }
             APPROVAL_REQUESTED | APPROVAL_ESCALATED => &["action", "reason", "task_id"],
+            ACTIVITY_LOGGED => &[
+                "activity_type",
+                "method",
+                "summary",
+                "status",
+                "source_id",
+                "target_id",
+                "duration_ms",
+            ],
+            A2A_RESPONSE => &["method", "duration_ms", "task_id", "response_body"],
             CARD_HELD => &["agent_card"],
             _ => &[],
         }

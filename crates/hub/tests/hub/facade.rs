@@ -11,6 +11,7 @@ mod opportunity;
 mod proxy;
 mod queue;
 mod stub;
+mod told;
 mod workspaces;
 
 use std::{

@@ -15,6 +15,7 @@ mod queue;
 pub(super) mod refused;
 mod registry;
 mod tokens;
+mod told;
 mod view;
 mod workspaces;
 

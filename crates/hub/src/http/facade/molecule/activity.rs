@@ -30,7 +30,7 @@ const USUAL: usize = 100;
 const MOST: usize = 500;
 
 /// The longest summary, and the longest word about a failure, in characters.
-const SUMMARY: usize = 256;
+pub(super) const SUMMARY: usize = 256;
 const DETAIL: usize = 4096;
 
 #[derive(Debug, Default, Deserialize)]

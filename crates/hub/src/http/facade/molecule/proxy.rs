@@ -18,6 +18,7 @@ use nuncio_auth::rules::Question;
 use nuncio_net::listen::body::Guarded;
 use nuncio_protocol::{
     dialect::{WireForm, molecule::Molecule},
+    error::Error as A2aError,
     ids::TaskId,
     json::{self, Kind, Reader, read_with, write_with},
     jsonrpc::Refusal,
@@ -27,12 +28,14 @@ use nuncio_protocol::{
     wire::{Call, Echo, JsonRpcForm as _},
 };
 use nuncio_tasks::scope::{Name, Scope};
-use tokio::time::Instant;
+use tokio::{sync::oneshot, time::Instant};
+use tracing::Instrument as _;
 
 use super::{
     asked::{Caller, find},
     outcome::{Outcome, is_rejected},
     refused::Refused,
+    told::Telling,
 };
 use crate::{
     agent::{Agent, Status},
@@ -56,7 +59,7 @@ const WAIT: Duration = Duration::from_secs(120);
 /// The member of a request's metadata in which an agent says who it is (MD-39).
 const SOURCE: &str = "source_workspace_id";
 
-const FORM: Molecule = Molecule { flat: false };
+pub(super) const FORM: Molecule = Molecule { flat: false };
 
 pub(super) async fn proxy(
     State(hub): State<Hub>,
@@ -87,7 +90,21 @@ pub(super) async fn proxy(
     if call.echo.operation.is_streaming() {
         return Ok(callee.answer_molecule(&hub, &agent, body).await?);
     }
-    Ok(answer(&hub, &agent, &callee, call, &body).await)
+    let (respond, response) = oneshot::channel();
+    let telling = Telling::of(&who, &agent, &call.request);
+    let carrying = async move {
+        let Call { echo, request, .. } = call;
+        let answer = ask(&callee, request, &body).await;
+        // Nobody may wait for it any more.
+        let _ = respond.send(respond_with(&hub, &agent, &echo, &answer));
+        if let Some(telling) = telling {
+            telling.tell(&hub, &echo, answer).await;
+        }
+    };
+    // It goes on if the caller goes away (MD-31): others listen for what comes of it.
+    tokio::spawn(carrying.in_current_span());
+    let lost = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", "the call was lost");
+    Ok(response.await.map_err(lost)?)
 }
 
 /// A task of the caller's, whichever agent works on it (M-27).
@@ -153,8 +170,7 @@ fn check_claims(who: &Who, request: &A2aRequest) -> Result<(), Refused> {
     Ok(())
 }
 
-async fn answer(hub: &Hub, agent: &Agent, callee: &Callee, call: Call, body: &[u8]) -> Response {
-    let Call { echo, request, .. } = call;
+async fn ask(callee: &Callee, request: A2aRequest, body: &[u8]) -> Result<A2aResponse, A2aError> {
     let answered = callee.call(request, |ctx| {
         ctx.form = Some(WireForm::Molecule);
         ctx.extensions.insert(QUEUE.to_owned());
@@ -164,27 +180,34 @@ async fn answer(hub: &Hub, agent: &Agent, callee: &Callee, call: Call, body: &[u
             ctx.idempotency_key = sent_message_id(body);
         }
     });
-    let response = match answered.await {
-        Ok(Answered::SendMessage(answer)) => read(answer).map(A2aResponse::SendMessage),
-        Ok(answer) => answer.into_response(),
-        Err(error) => Err(error),
-    };
-    match response {
-        Ok(response) => match waiting(&response) {
+    match answered.await? {
+        Answered::SendMessage(answer) => read(answer).map(A2aResponse::SendMessage),
+        answer => answer.into_response(),
+    }
+}
+
+fn respond_with(
+    hub: &Hub,
+    agent: &Agent,
+    echo: &Echo,
+    answer: &Result<A2aResponse, A2aError>,
+) -> Response {
+    match answer {
+        Ok(response) => match waiting(response) {
             Some((task, depth)) => {
-                document(StatusCode::ACCEPTED, queued(&echo, &response, task, depth))
+                document(StatusCode::ACCEPTED, queued(echo, response, task, depth))
             }
-            None => whole(&echo, &response),
+            None => whole(echo, response),
         },
-        Err(error) if is_rejected(&error) => {
-            let (status, text) = (Outcome::status(&error), FORM.write_reply(&echo, Err(&error)));
+        Err(error) if is_rejected(error) => {
+            let (status, text) = (Outcome::status(error), FORM.write_reply(echo, Err(error)));
             document(status, text)
         }
         Err(error) => {
             // It may have changed since it was called.
             let state = hub.directory.state();
             let now = state.agent(&agent.id).map_or(agent.status, |agent| agent.status);
-            Outcome::failed(&error, now).into_response()
+            Outcome::failed(error, now).into_response()
         }
     }
 }
