@@ -13,7 +13,11 @@ test('a link lets a browser in, once', async ({ hub, page, context }) => {
   await expect(page.getByRole('heading', { level: 1, name: 'Home' })).toBeVisible();
   const second = await context.newPage();
   await second.goto(link);
-  await expect(second.getByText('TICKET_USED')).toBeVisible();
+  await expect(second.getByText('This link does not let anybody in')).toBeVisible();
+  await expect(second.getByText('nuncio login', { exact: true })).toBeVisible();
+  await second.screenshot({ path: 'screenshots/used-link.png' });
+  await second.getByRole('link', { name: 'go on' }).click();
+  await second.waitForURL(/\/ui\//);
 });
 
 test('a talk streams, and is the same after a cut', async ({ hub, canvas }) => {

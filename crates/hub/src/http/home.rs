@@ -40,9 +40,11 @@ const STRANGER: &str = "<p>This is a Nuncio hub. To look inside, open the link t
     <code>nuncio login</code> prints.</p>\
     <p>For programs: <a href=\"/openapi.json\">the API</a>.</p>";
 
-fn page(body: &str) -> String {
+/// Returns a page that needs nothing beside it, so that it may do nothing either.
+pub(super) fn page(body: &str) -> String {
     format!(
-        "<!doctype html><html lang=en><meta charset=utf-8><title>Nuncio</title>\
+        "<!doctype html><html lang=en><meta charset=utf-8>\
+         <meta name=viewport content=\"width=device-width\"><title>Nuncio</title>\
          <h1>Nuncio</h1>{body}</html>"
     )
 }

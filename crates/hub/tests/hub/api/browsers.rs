@@ -48,6 +48,26 @@ async fn a_login_link_is_good_once_and_its_cookie_until_the_end() {
     check_refused(&get(&wrong, "/api/v1/whoami").await, 401, "UNAUTHENTICATED");
 }
 
+#[tokio::test]
+async fn whoever_opens_a_used_link_in_a_browser_reads_how_to_get_another() {
+    let running = Running::start().await;
+    cookie(&running).await;
+    let accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let browser = running.stranger.clone().with("accept", accept);
+    for (path, status) in [("/login?ticket=used", 401), ("/login", 400)] {
+        let page = get(&browser, path).await;
+        assert_eq!(page.status, status, "{}", page.text());
+        assert!(page.header("content-type").starts_with("text/html"), "{:?}", page.headers);
+        assert!(page.text().contains("<code>nuncio login</code>"), "{}", page.text());
+        let policy = page.header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none'"), "{policy}");
+    }
+    for accept in ["application/json", "*/*"] {
+        let program = running.stranger.clone().with("accept", accept);
+        check_refused(&get(&program, "/login?ticket=used").await, 401, "TICKET_USED");
+    }
+}
+
 /// Makes a key, lets a browser in by it, and has that follow what happens.
 async fn browser_of_a_key(running: &Running, key: &Value) -> (Value, Http, Frames) {
     let key = running.done("POST", "/api/v1/keys", key).await;
