@@ -271,6 +271,25 @@ test('whoever may only look is offered nothing else', async ({ hub, page }) => {
   await expect(page.getByLabel('Role')).toBeDisabled();
 });
 
+test('whoever logs out is out in every tab, and reads how to come back', async ({
+  hub,
+  canvas,
+  context,
+}) => {
+  const other = await context.newPage();
+  await go(other, hub, '/agents');
+  await expect(other.getByRole('heading', { level: 1, name: 'Agents' })).toBeVisible();
+  await canvas.screenshot({ path: 'screenshots/log-out.png' });
+  await canvas.getByRole('button', { name: 'Log out' }).click();
+  await expect(canvas.getByText('Nobody is logged in here.')).toBeVisible();
+  await expect(canvas.getByText('nuncio login', { exact: true })).toBeVisible();
+  await expect(other.getByRole('dialog', { name: 'Log in' })).toBeVisible();
+  const who = await context.request.get(`${hub.api}/api/v1/whoami`);
+  expect(who.status()).toBe(401);
+  await enter(canvas, hub);
+  await expect(other.getByRole('dialog', { name: 'Log in' })).toHaveCount(0);
+});
+
 const CARD = {
   name: 'booker',
   description: 'Books tables',

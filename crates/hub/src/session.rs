@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -43,13 +43,20 @@ pub(crate) struct Session {
     pub(crate) key: Option<Box<str>>,
 }
 
+/// What the hub knows a browser by that was let in. It is made of the secret in its cookie, which
+/// cannot be guessed letter by letter then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SessionId([u8; 32]);
+
 /// Browsers that were let in. They come in again after a restart.
 #[derive(Default)]
 pub struct Sessions {
     /// Links that callers have made.
     links: Tickets<Session>,
-    open: Mutex<HashMap<[u8; 32], (Session, Instant)>>,
+    open: Mutex<Open>,
 }
+
+type Open = HashMap<SessionId, (Session, Instant)>;
 
 impl Sessions {
     /// Makes a ticket for a link that lets a browser in, once.
@@ -73,35 +80,42 @@ impl Sessions {
         sessions.retain(|_, (_, begun)| now.duration_since(*begun) < LIFETIME);
         if sessions.len() >= ROOM {
             let oldest = sessions.iter().min_by_key(|(_, (_, begun))| *begun);
-            let oldest = oldest.map(|(hash, _)| *hash);
-            oldest.map(|hash| sessions.remove(&hash));
+            let oldest = oldest.map(|(id, _)| *id);
+            oldest.map(|id| sessions.remove(&id));
         }
-        sessions.insert(hash(&text), (session, now));
+        sessions.insert(SessionId::of(&text), (session, now));
         text
     }
 
     /// Returns who a browser is.
-    pub(crate) fn find(&self, secret: &str) -> Option<Session> {
+    pub(crate) fn find(&self, secret: &str) -> Option<(SessionId, Session)> {
+        let id = SessionId::of(secret);
         let sessions = self.lock();
-        let (session, begun) = sessions.get(&hash(secret))?;
-        (begun.elapsed() < LIFETIME).then(|| session.clone())
+        let (session, begun) = sessions.get(&id)?;
+        (begun.elapsed() < LIFETIME).then(|| (id, session.clone()))
+    }
+
+    /// Tells whether a browser is in.
+    pub(crate) fn is_open(&self, id: &SessionId) -> bool {
+        self.lock().get(id).is_some_and(|(_, begun)| begun.elapsed() < LIFETIME)
     }
 
     /// Shows a browser out.
-    pub fn end(&self, secret: &str) {
-        self.lock().remove(&hash(secret));
+    pub(crate) fn end(&self, id: &SessionId) {
+        self.lock().remove(id);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<[u8; 32], (Session, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Looked up by its hash, a secret cannot be guessed letter by letter.
-fn hash(secret: &str) -> [u8; 32] {
-    let mut hash = [0; 32];
-    hash.copy_from_slice(digest(&SHA256, secret.as_bytes()).as_ref());
-    hash
+impl SessionId {
+    fn of(secret: &str) -> Self {
+        let mut hash = [0; 32];
+        hash.copy_from_slice(digest(&SHA256, secret.as_bytes()).as_ref());
+        Self(hash)
+    }
 }
 
 impl fmt::Debug for Sessions {

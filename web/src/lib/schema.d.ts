@@ -575,6 +575,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Shows the browser out that asks for it */
+        post: operations["logOut"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/policy/explain": {
         parameters: {
             query?: never;
@@ -2424,6 +2441,8 @@ export interface components {
         };
         /** @description Who the hub takes the caller for. */
         WhoAmI: {
+            /** @description Whether it is a browser that came in by a login link, and may log out. */
+            browser: boolean;
             /** @description The agent that an enrolment token is for, if it is for one. */
             enrols?: string | null;
             /** @description Who signs pair tokens: their `iss`. The keys are below it, at `/.well-known/jwks.json`. */
@@ -4032,6 +4051,34 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["LoginLink"];
                 };
+            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            409: components["responses"]["Refused409"];
+            410: components["responses"]["Refused410"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            429: components["responses"]["Refused429"];
+            503: components["responses"]["Refused503"];
+        };
+    };
+    logOut: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Refused400"];
             401: components["responses"]["Refused401"];

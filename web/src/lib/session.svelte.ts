@@ -22,6 +22,17 @@ class Session {
     return this.problem?.status === 401;
   }
 
+  /** Whether this browser came in by a link, and can go out again. */
+  get mayLogOut(): boolean {
+    return this.who?.browser ?? false;
+  }
+
+  async logOut(): Promise<void> {
+    await api.post('/api/v1/logout');
+    // Nothing that was seen here stays in this tab.
+    window.location.reload();
+  }
+
   async load(): Promise<void> {
     try {
       this.who = await api.get('/api/v1/whoami');

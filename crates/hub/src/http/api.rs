@@ -51,6 +51,7 @@ pub(super) fn router() -> Router<Hub> {
         .route("/keys", get(keys::list).post(keys::new))
         .route("/keys/{key}", delete(keys::revoke))
         .route("/login", post(keys::login_link))
+        .route("/logout", post(keys::log_out))
         .route("/whoami", get(keys::who_am_i))
         .route("/rules", get(rules::list))
         .route("/rules/{id}", get(rules::show).put(rules::put).delete(rules::remove))

@@ -74,7 +74,7 @@ fn is_read_by_people(headers: &HeaderMap) -> bool {
 }
 
 /// Has a browser keep a secret for so many seconds; for none, it forgets the one it has.
-pub(super) fn set_cookie(hub: &Hub, response: &mut Response, secret: &str, age: u64) {
+pub(crate) fn set_cookie(hub: &Hub, response: &mut Response, secret: &str, age: u64) {
     let secure = if hub.settings.public_url.starts_with("https:") { "; Secure" } else { "" };
     let cookie =
         format!("{COOKIE_NAME}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}");

@@ -25,7 +25,7 @@ use crate::{
     directory::{ADMIN, Actor, Enrolment, READ},
     hub::Hub,
     limits::{Bucket, address_name},
-    session::Session,
+    session::{Session, SessionId},
 };
 
 /// The cookie of a browser that was let in.
@@ -40,6 +40,8 @@ pub(crate) struct Who {
     pub(crate) identity: Arc<Identity>,
     pub(crate) organisation: Organisation,
     pub(crate) role: Role,
+    /// The browser that it is, if it came in by a link.
+    pub(crate) session: Option<SessionId>,
 }
 
 /// What somebody is to the hub.
@@ -145,11 +147,12 @@ impl Who {
         if [AUTHORIZATION, KEY_HEADER].iter().any(|name| head.headers.contains_key(name)) {
             return Err(Refusal::Several);
         }
-        Ok(hub.sessions.find(secret).and_then(|session| Self::within(session, hub)))
+        let found = hub.sessions.find(secret);
+        Ok(found.and_then(|(id, session)| Self::within(id, session, hub)))
     }
 
     /// A browser is let in for as long as the key is by which it came.
-    fn within(Session { login, key }: Session, hub: &Hub) -> Option<Self> {
+    fn within(id: SessionId, Session { login, key }: Session, hub: &Hub) -> Option<Self> {
         let state = hub.directory.state();
         let key = match key {
             Some(id) => Some(state.key(&id).filter(|key| is_good(key))?.clone()),
@@ -159,7 +162,8 @@ impl Who {
         identity.expires = key.as_ref().and_then(|key| key.expires());
         identity.key = key;
         let role = if login.is_administrator { Role::Administrator } else { Role::Viewer };
-        Some(Self { identity: Arc::new(identity), organisation: login.organisation, role })
+        let organisation = login.organisation;
+        Some(Self { identity: Arc::new(identity), organisation, role, session: Some(id) })
     }
 
     fn of(identity: Identity, hub: &Hub) -> Result<Self, Problem> {
@@ -183,7 +187,7 @@ impl Who {
             _ if has(READ) => Role::Viewer,
             _ => Role::Person,
         };
-        Ok(Self { identity: Arc::new(identity), organisation, role })
+        Ok(Self { identity: Arc::new(identity), organisation, role, session: None })
     }
 
     /// Returns whom the rules are asked about.
@@ -218,7 +222,8 @@ impl Who {
             Role::Agent(id) => state.present(&self.organisation, id).is_some(),
             _ => true,
         };
-        is_good && is_there
+        let is_in = self.session.is_none_or(|session| hub.sessions.is_open(&session));
+        is_good && is_there && is_in
     }
 
     /// Tells whether they may see what happens to an agent, or to nobody in particular.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::{
     Json,
     extract::{Path, State},
+    response::{IntoResponse as _, Response},
 };
 use http::StatusCode;
 use nuncio_protocol::{
@@ -19,6 +20,7 @@ use crate::{
     error::Error,
     http::{
         body,
+        login::set_cookie,
         problem::Problem,
         view::{IssuedView, KeyView},
         who::{Role, Who},
@@ -251,6 +253,28 @@ pub(crate) async fn login_link(
     Ok(Json(LoginLink { url }))
 }
 
+#[utoipa::path(
+    post,
+    path = "/api/v1/logout",
+    operation_id = "logOut",
+    tag = "keys",
+    summary = "Shows the browser out that asks for it",
+    responses((status = 204, description = "Done")),
+)]
+pub(crate) async fn log_out(State(hub): State<Hub>, who: Who) -> Result<Response, Problem> {
+    let session = who.session.ok_or_else(|| {
+        Problem::new(
+            StatusCode::CONFLICT,
+            "NOT_A_BROWSER",
+            "only a browser that came in by a login link is shown out; keys are revoked",
+        )
+    })?;
+    hub.sessions.end(&session);
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    set_cookie(&hub, &mut response, "", 0);
+    Ok(response)
+}
+
 /// Who the hub takes the caller for.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct WhoAmI {
@@ -260,6 +284,8 @@ pub(crate) struct WhoAmI {
     name: Option<String>,
     #[schema(value_type = String)]
     organisation: Organisation,
+    /// Whether it is a browser that came in by a login link, and may log out.
+    browser: bool,
     /// The agent that an enrolment token is for, if it is for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
@@ -290,7 +316,8 @@ pub(crate) async fn who_am_i(State(hub): State<Hub>, who: Who) -> Json<WhoAmI> {
     };
     let name = who.identity.name().map(str::to_owned);
     let issuer = hub.minter.issuer().to_owned();
-    Json(WhoAmI { role, name, organisation: who.organisation, enrols, issuer })
+    let browser = who.session.is_some();
+    Json(WhoAmI { role, name, organisation: who.organisation, browser, enrols, issuer })
 }
 
 fn after(lifetime: Duration) -> Option<Timestamp> {

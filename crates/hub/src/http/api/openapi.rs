@@ -93,6 +93,7 @@ const BESIDE: [(&str, &str, &str, &str); 9] = [
         keys::new,
         keys::revoke,
         keys::login_link,
+        keys::log_out,
         keys::who_am_i,
         rules::list,
         rules::show,

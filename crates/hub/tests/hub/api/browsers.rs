@@ -115,6 +115,36 @@ async fn a_browser_goes_when_the_key_expires_by_which_it_came() {
 }
 
 #[tokio::test]
+async fn a_browser_that_logs_out_is_out_and_no_other_is() {
+    let running = Running::start().await;
+    let wanted = json!({ "name": "eve", "scopes": ["read"] });
+    let (key, browser, stream) = browser_of_a_key(&running, &wanted).await;
+    assert_eq!(get(&browser, "/api/v1/whoami").await.json()["browser"], true);
+    let key = bearer(&running.stranger, key["key"].as_str().expect("a key"));
+    let other = running.stranger.clone().with("cookie", &cookie_of(&running, &key).await);
+
+    // Nobody is logged out by a page from elsewhere.
+    let foreign = browser.clone().with("origin", "https://evil.example");
+    let refused = send(&foreign, "POST", "/api/v1/logout", &Value::Null).await;
+    check_refused(&refused, 403, "FOREIGN_ORIGIN");
+    assert_eq!(get(&browser, "/api/v1/whoami").await.status, 200);
+
+    let out = send(&browser, "POST", "/api/v1/logout", &Value::Null).await;
+    assert_eq!(out.status, 204, "{}", out.text());
+    let cookie = out.header("set-cookie");
+    assert!(cookie.starts_with("nuncio_session=;") && cookie.contains("Max-Age=0"), "{cookie}");
+    // Also if the cookie is shown again.
+    check_refused(&get(&browser, "/api/v1/whoami").await, 401, "UNAUTHENTICATED");
+    check_ends(stream).await;
+    for http in [&other, &key] {
+        assert_eq!(get(http, "/api/v1/whoami").await.status, 200);
+    }
+    let refused = send(&key, "POST", "/api/v1/logout", &Value::Null).await;
+    check_refused(&refused, 409, "NOT_A_BROWSER");
+    assert_eq!(get(&key, "/api/v1/whoami").await.json()["browser"], false);
+}
+
+#[tokio::test]
 async fn a_cookie_beside_another_credential_is_one_too_many() {
     let running = Running::start().await;
     let browser = running.stranger.clone().with("cookie", &cookie(&running).await);
