@@ -33,6 +33,7 @@ mod parts;
 mod settings;
 mod show;
 mod terminal;
+mod webhooks;
 
 use std::{io, process::ExitCode};
 

@@ -30,6 +30,7 @@ use clap::Args;
 use nuncio_auth::{ApiKey, ApiKeys, Gatekeeper};
 use nuncio_protocol::json;
 use nuncio_server::{Bound, Dialects, Limits, Server};
+use nuncio_tasks::push::SealingKey;
 
 use self::{
     agent::Scripted,
@@ -38,7 +39,7 @@ use self::{
     script::Script,
     wire::{Faulty, Wrong},
 };
-use crate::{failure::Failure, up};
+use crate::{failure::Failure, up, webhooks::Webhooks};
 
 /// Work is not worth waiting for when a test ends.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -60,6 +61,9 @@ pub(crate) struct Arguments {
     /// The port to listen at; 0 takes any that is free.
     #[arg(long, default_value_t = 7420)]
     port: u16,
+
+    #[command(flatten)]
+    webhooks: Webhooks,
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
@@ -76,6 +80,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         )));
     }
     let server = server(&script).map_err(|error| Failure::usage(format!("{file}: {error:#}")))?;
+    let server = server.push(arguments.webhooks.push(SealingKey::generate()));
     let address = format!("{}:{}", arguments.host, arguments.port);
     let bound = server.bind(&address).await;
     let bound = bound.map_err(|error| Failure::serving(&up::not_bound(error, arguments.port)))?;

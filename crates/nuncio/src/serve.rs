@@ -8,20 +8,19 @@ use std::{ffi::OsString, io::IsTerminal as _, path::PathBuf, sync::Arc};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use nuncio_auth::{ApiKeys, Gatekeeper};
-use nuncio_net::{Client, Guard, Policy};
 use nuncio_protocol::card::{AgentCard, AgentSkill};
 use nuncio_server::{
     Bound, Server,
     kinds::{Command, Echo},
 };
 use nuncio_store::sqlite::{Options, SqliteStore};
-use nuncio_tasks::push::Push;
+use nuncio_tasks::push::SealingKey;
 
 use self::{
     dialect::{Dialect, dialects},
     member::Member,
 };
-use crate::{data::Data, failure::Failure, hub, up};
+use crate::{data::Data, failure::Failure, hub, up, webhooks::Webhooks};
 
 /// What is served, and how.
 #[derive(Debug, Args)]
@@ -59,6 +58,9 @@ pub(crate) struct Arguments {
     /// Keep tasks in memory, and lose them at the end.
     #[arg(long)]
     in_memory: bool,
+
+    #[command(flatten)]
+    webhooks: Webhooks,
 
     /// Let in only callers with one of these API keys; `nuncio key new` makes them.
     #[arg(long, value_name = "FILE")]
@@ -135,12 +137,15 @@ fn server(arguments: &Arguments) -> anyhow::Result<Server> {
     };
     let dialects = dialects(&arguments.dialect, arguments.pocketpaw.as_deref())?;
     let mut server = server.card(card(arguments)).dialects(dialects);
-    if !arguments.in_memory {
+    let sealing_key = if arguments.in_memory {
+        SealingKey::generate()
+    } else {
         let data = Data::open(arguments.data_dir.as_deref(), name)?;
         let store = SqliteStore::open(data.directory(), Options::default())?;
-        let client = Client::new(Guard::new(Policy::default()));
-        server = server.store(Arc::new(store)).push(Push::new(client, data.sealing_key()?));
-    }
+        server = server.store(Arc::new(store));
+        data.sealing_key()?
+    };
+    server = server.push(arguments.webhooks.push(sealing_key));
     if let Some(file) = &arguments.keys {
         let keys = ApiKeys::new();
         keys.read_file(file).with_context(|| format!("read {}", file.display()))?;

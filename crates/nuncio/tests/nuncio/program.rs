@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use nuncio_testkit::program::Program;
+use nuncio_testkit::{program::Program, webhook::Receiver};
 
 fn serve(arguments: &[&str]) -> Program {
     Program::start(nuncio(&["serve", "--port", "0"]).args(arguments))
@@ -156,6 +156,38 @@ fn only_callers_with_a_key_are_let_in_where_keys_are_given() {
     assert!(run(&["key", "revoke", id, "--keys", file]).status.success());
     let serving = serve(&["--in-memory", "--keys", file]);
     assert!(status(&serving, &with_key).starts_with("HTTP/1.1 401 "));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn webhooks_lead_to_this_machine_only_where_that_is_allowed() {
+    let receiver = Receiver::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let (script, data) = (directory.path().join("agent.yaml"), directory.path().join("data"));
+    std::fs::write(&script, "{}").unwrap();
+    for (index, words) in [
+        vec!["serve", "--in-memory"],
+        vec!["serve", "--data-dir", text(&data)],
+        vec!["mock", text(&script)],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = format!("/hook-{index}");
+        let body = format!(
+            r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"text":"hello"}}]}},
+            "configuration":{{"taskPushNotificationConfig":{{"url":"{}"}}}}}}"#,
+            receiver.url(&path)
+        );
+        let start = |more: &[&str]| Program::start(nuncio(&words).args(["--port", "0"]).args(more));
+        let refused = start(&[]).post("/message:send", &body);
+        assert!(refused.contains("configuration.taskPushNotificationConfig.url"), "{refused}");
+        assert!(receiver.requests().iter().all(|request| request.path != path), "{words:?}");
+        let allowed = start(&["--allow-loopback-webhooks"]);
+        let answer = allowed.post("/message:send", &body);
+        assert!(answer.contains("TASK_STATE_COMPLETED"), "{answer}");
+        let told = receiver.until(&path, 1).await;
+        assert!(String::from_utf8_lossy(&told[0].body).contains("taskId"), "{told:?}");
+    }
 }
 
 #[test]
