@@ -109,7 +109,6 @@ impl Mock {
             faults: Faults::new(&script.faults),
             cards: Cards::new(script, bound.card(), bound.local_url()),
             offered: script.offered(),
-            is_old: script.is_old(),
         };
         Self { bound, wrong }
     }

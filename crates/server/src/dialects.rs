@@ -65,6 +65,7 @@ pub const SKILL_ID: &str = "skillId";
 pub struct Dialects {
     legacy: Option<Legacy>,
     lenient: bool,
+    only_legacy: bool,
     pub(crate) pocketpaw: Option<PocketPaw>,
     opportunity: Option<Opportunity>,
     molecule: Option<Molecule>,
@@ -83,6 +84,7 @@ impl From<Offered> for Dialects {
         Self {
             legacy: offered.legacy,
             lenient: offered.lenient,
+            only_legacy: offered.only_legacy,
             pocketpaw: offered.pocketpaw.then(PocketPaw::default),
             opportunity: offered.opportunity.then(Opportunity::default),
             molecule: offered.molecule.then(Molecule::default),
@@ -97,6 +99,7 @@ impl Dialects {
         Self {
             legacy: None,
             lenient: false,
+            only_legacy: false,
             pocketpaw: None,
             opportunity: None,
             molecule: None,
@@ -154,6 +157,7 @@ impl Dialects {
             upal: self.upal,
             pocketpaw: self.pocketpaw.is_some(),
             lenient: self.lenient,
+            only_legacy: self.only_legacy,
         }
     }
 

@@ -72,6 +72,7 @@ impl Script {
             upal: has(Dialect::Upal),
             pocketpaw: has(Dialect::Pocketpaw),
             lenient: has(Dialect::Lenient),
+            only_legacy: self.is_old(),
         }
     }
 

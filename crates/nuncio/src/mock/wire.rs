@@ -47,8 +47,6 @@ pub(super) struct Wrong {
     pub(super) faults: Faults,
     pub(super) cards: Option<Cards>,
     pub(super) offered: Offered,
-    /// Whether it is an agent from before 1.0, which knows no versions.
-    pub(super) is_old: bool,
 }
 
 impl Faulty {
@@ -65,9 +63,6 @@ impl Faulty {
         let Ok(body) = Guarded::new(body, BodyLimits::default()).collect().await else {
             return refusal(StatusCode::PAYLOAD_TOO_LARGE, None);
         };
-        if self.script.is_old {
-            head.headers.remove(VERSION);
-        }
         let is_card = is_card(head.uri.path());
         let offered = self.script.offered;
         let asked = Asked::find(&head.method, &head.uri, &head.headers, &body, offered);

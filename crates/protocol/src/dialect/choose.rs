@@ -42,6 +42,9 @@ pub struct Offered {
     pub pocketpaw: bool,
     /// Whether a request of 1.0 may lack its version. The specification says no.
     pub lenient: bool,
+    /// Whether 1.0 is not answered, as by an agent from before it: such a one does not look at
+    /// the version either.
+    pub only_legacy: bool,
 }
 
 /// A form that has methods with a slash.
@@ -83,7 +86,12 @@ pub struct Refused {
 /// The path decides first, then the version, then the body. A body that cannot be read gets
 /// the form that its version implies; reading it there gives the precise error.
 pub fn choose(incoming: &Incoming<'_>, offered: Offered) -> Result<WireForm, Refused> {
+    let version = incoming.version.filter(|_| !offered.only_legacy);
+    let incoming = &Incoming { version, ..*incoming };
     if let Some(form) = by_grpc_service(incoming.path) {
+        if form == WireForm::V1Grpc && offered.only_legacy {
+            return Err(not_found(incoming, offered));
+        }
         return by_version(incoming, offered, form, form);
     }
     if incoming.path != "/"
@@ -130,7 +138,7 @@ fn by_path(incoming: &Incoming<'_>, offered: Offered) -> Result<Option<WireForm>
         _ => return Ok(None),
     };
     // A dialect that is switched off is as good as not there.
-    if served { Ok(Some(form)) } else { Err(not_found(incoming)) }
+    if served { Ok(Some(form)) } else { Err(not_found(incoming, offered)) }
 }
 
 /// Tells whether calls are posted here, below the agent's URL, as one JSON document.
@@ -166,7 +174,7 @@ fn by_body(incoming: &Incoming<'_>, offered: Offered) -> Result<WireForm, Refuse
     if method.starts_with("a2a.") && offered.upal {
         return Ok(WireForm::Upal);
     }
-    if offered.legacy.is_some() && !knows(WireForm::V1, &method) {
+    if offered.only_legacy || (offered.legacy.is_some() && !knows(WireForm::V1, &method)) {
         return Ok(legacy);
     }
     if offered.lenient && !knows(WireForm::V03, &method) {
@@ -183,6 +191,9 @@ fn by_resource(incoming: &Incoming<'_>, offered: Offered) -> Result<WireForm, Re
     }
     if offered.legacy.is_some() && is_v03_path(incoming.path) {
         return Ok(WireForm::V03Http);
+    }
+    if offered.only_legacy {
+        return Err(not_found(incoming, offered));
     }
     if offered.lenient {
         return Ok(WireForm::V1Http);
@@ -254,10 +265,10 @@ fn unsupported(version: &str, offered: Offered) -> Error {
     Error::version_not_supported(version, supported)
 }
 
-fn not_found(incoming: &Incoming<'_>) -> Refused {
+fn not_found(incoming: &Incoming<'_>, offered: Offered) -> Refused {
     let Incoming { method, path, .. } = incoming;
     Refused {
-        form: WireForm::V1Http,
+        form: if offered.only_legacy { WireForm::V03Http } else { WireForm::V1Http },
         error: Error::new(ErrorKind::MethodNotFound, format!("no operation at {method} {path}")),
     }
 }

@@ -111,7 +111,11 @@ fn an_agent_of_0_3_knows_nothing_of_1_0() {
     let answer = exchange(&mock, "1.0", "/", &send("message/send"));
     assert!(answer.contains(r#""state":"completed""#), "{answer}");
     let answer = exchange(&mock, "1.0", "/", &send("SendMessage"));
-    assert!(answer.contains(r#""error":{"code":-32"#), "{answer}");
+    assert!(answer.contains(r#""error":{"code":-32601,"message":"no method"#), "{answer}");
+    // Nor does it tell them to name one.
+    let headers = "a2a-version: 1.0\r\ncontent-type: application/json\r\n";
+    let (status, answer) = mock.send("POST", "/message:send", headers, &message("hi", None));
+    assert!(status.starts_with("HTTP/1.1 404 ") && !answer.contains("A2A-Version"), "{answer}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ const ALL: Offered = Offered {
     upal: true,
     pocketpaw: true,
     lenient: false,
+    only_legacy: false,
 };
 const ONLY_V1: Offered = Offered {
     legacy: None,
@@ -15,7 +16,9 @@ const ONLY_V1: Offered = Offered {
     upal: false,
     pocketpaw: false,
     lenient: false,
+    only_legacy: false,
 };
+const ONLY_V03: Offered = Offered { legacy: Some(Legacy::V03), only_legacy: true, ..ONLY_V1 };
 
 fn post<'a>(path: &'a str, version: Option<&'a str>, body: &'a str) -> Incoming<'a> {
     Incoming { method: "POST", path, version, body: body.as_bytes(), ..Incoming::default() }
@@ -182,5 +185,20 @@ fn an_unreadable_body_gets_the_form_that_the_version_implies() {
         check(&post("/", None, body), ONLY_V1, WireForm::V1);
         let opportunity = Incoming { capability_version: Some("1.0"), ..post("/", None, body) };
         check(&opportunity, ALL, WireForm::Opportunity);
+    }
+}
+
+#[test]
+fn an_agent_from_before_1_0_knows_neither_its_methods_nor_versions() {
+    for version in [None, Some("1.0"), Some("99.0")] {
+        check(&post("/", version, &call("message/send")), ONLY_V03, WireForm::V03);
+        // Its reader says that there is no such method.
+        check(&post("/", version, &call("SendMessage")), ONLY_V03, WireForm::V03);
+        check(&post("/v1/message:send", version, "{}"), ONLY_V03, WireForm::V03Http);
+        check(&post("/a2a.v1.A2AService/GetTask", version, ""), ONLY_V03, WireForm::V03Grpc);
+        for path in ["/message:send", "/lf.a2a.v1.A2AService/GetTask"] {
+            let kind = ErrorKind::MethodNotFound;
+            refused(&post(path, version, "{}"), ONLY_V03, WireForm::V03Http, kind);
+        }
     }
 }
