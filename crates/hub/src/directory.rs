@@ -52,6 +52,7 @@ pub use self::{
 };
 use self::{change::Change, gather::Gathering, health::Beats, notes::Uses, search::may_see};
 use crate::{
+    agent::Agent,
     error::Error,
     state::State,
     store::{Commit, Committed, HubStore, Version},
@@ -135,14 +136,16 @@ impl Directory {
 
     /// Returns an agent that somebody may know of. One that they may not know of is no other
     /// than one that is not there.
-    pub fn visible(&self, asker: Asker<'_>, text: &str) -> Result<Arc<crate::agent::Agent>, Error> {
+    pub fn visible(&self, asker: Asker<'_>, text: &str) -> Result<Arc<Agent>, Error> {
         let state = self.state();
-        let agent = state.find(asker.organisation(), text).ok_or(Error::no_agent())?;
-        if may_see(&state, asker, &agent.id) {
-            Ok(Arc::clone(agent))
-        } else {
-            Err(Error::no_agent())
-        }
+        seen(&state, asker, state.find(asker.organisation(), text))
+    }
+
+    /// Returns the agent that somebody calls, as [`visible`](Self::visible) does, or who stands
+    /// in for it if it was removed.
+    pub fn callee(&self, asker: Asker<'_>, text: &str) -> Result<Arc<Agent>, Error> {
+        let state = self.state();
+        seen(&state, asker, state.callee(asker.organisation(), text))
     }
 
     /// Puts other settings of the hierarchy in force, and ends what rested on the old ones.
@@ -215,6 +218,11 @@ impl Directory {
             }
         }
     }
+}
+
+fn seen(state: &State, asker: Asker<'_>, agent: Option<&Arc<Agent>>) -> Result<Arc<Agent>, Error> {
+    let agent = agent.filter(|agent| may_see(state, asker, &agent.id));
+    agent.cloned().ok_or(Error::no_agent())
 }
 
 fn settings_name(settings: Settings) -> String {

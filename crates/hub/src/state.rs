@@ -33,6 +33,9 @@ use crate::{
 /// every call looks into several.
 type Map<K, V> = HashTrieMapSync<K, V, foldhash::fast::RandomState>;
 
+/// How long a row of agents that stand in for one another may be (MD-13).
+const MAX_FORWARDS: usize = 5;
+
 /// What a hub knows at one version.
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -45,6 +48,8 @@ pub struct State {
     /// Who offers a skill or tag, ordered by name.
     capabilities: Map<(Organisation, Box<str>), RedBlackTreeSetSync<AgentName>>,
     looks: Map<(Organisation, Look), AgentId>,
+    /// The names of agents that were removed while somebody stands in for them.
+    left: Map<(Organisation, AgentName), AgentId>,
     children: Map<AgentId, RedBlackTreeSetSync<AgentId>>,
     organisations: Map<Organisation, OrganisationRecord>,
     rules: Arc<BTreeMap<Arc<str>, Rule>>,
@@ -189,6 +194,13 @@ impl State {
             if let Some(parent) = &agent.parent {
                 add(&mut self.children, parent.clone(), id.clone());
             }
+        } else if agent.forwarded_to.is_some() {
+            let place = (agent.organisation.clone(), agent.name.clone());
+            let other = self.left.get(&place).and_then(|id| self.agent(id));
+            // Of several that had the name, the last one counts.
+            if other.is_none_or(|other| other.updated <= agent.updated) {
+                self.left.insert_mut(place, agent.id.clone());
+            }
         }
         let limits = agent.allowed_agents.iter();
         let limits = limits.map(|(skill, agents)| SkillLimit::new(skill, agents.iter().cloned()));
@@ -208,7 +220,12 @@ impl State {
     }
 
     fn drop_agent(&mut self, id: &AgentId) {
-        self.unlink_agent(id);
+        if let Some(Kept { agent, .. }) = self.unlink_agent(id) {
+            let place = (agent.organisation.clone(), agent.name.clone());
+            if self.left.get(&place) == Some(id) {
+                self.left.remove_mut(&place);
+            }
+        }
         self.agents.remove(id);
         self.follow(id);
     }
@@ -321,6 +338,34 @@ impl State {
         let by_name = AgentName::parse(text).ok().and_then(|name| self.named(organisation, &name));
         let by_id = || AgentId::parse(text).ok().and_then(|id| self.present(organisation, &id));
         by_name.or_else(by_id)
+    }
+
+    /// Returns an agent that was removed, by its id, or by its name if somebody stands in for it.
+    pub fn removed(&self, organisation: &Organisation, text: &str) -> Option<&Arc<Agent>> {
+        let place = |name| (organisation.clone(), name);
+        let by_name = AgentName::parse(text).ok().and_then(|name| self.left.get(&place(name)));
+        let id = by_name.cloned().or_else(|| AgentId::parse(text).ok())?;
+        self.agent(&id)
+            .filter(|agent| agent.status == Status::Removed && agent.organisation == *organisation)
+    }
+
+    /// Returns who stands in for an agent that was removed (MD-13).
+    pub fn stand_in(&self, removed: &Agent) -> Option<&Arc<Agent>> {
+        let mut next = removed.forwarded_to.as_ref();
+        for _ in 0..MAX_FORWARDS {
+            let agent = self.agent(next?)?;
+            if agent.status != Status::Removed {
+                return Some(agent);
+            }
+            next = agent.forwarded_to.as_ref();
+        }
+        None
+    }
+
+    /// Finds an agent as [`find`](Self::find) does, or who stands in for it if it was removed.
+    pub fn callee(&self, organisation: &Organisation, text: &str) -> Option<&Arc<Agent>> {
+        let stand_in = || self.stand_in(self.removed(organisation, text)?);
+        self.find(organisation, text).or_else(stand_in)
     }
 
     /// Returns the agent whose name cannot be told from this one at a glance.

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use nuncio_auth::rules::{Asker, Grant, Question};
-use nuncio_protocol::ids::AgentId;
 
-use super::{Directory, edit::MAX_FORWARDS};
+use super::Directory;
 use crate::{
-    agent::{Agent, Delivery, Status},
+    agent::{Agent, Delivery},
     error::Error,
     state::State,
 };
@@ -76,20 +75,13 @@ fn address(agent: &Agent, network: Network) -> Result<Arc<str>, Error> {
 ///
 /// Only those who could have called the agent learn that there was one.
 fn stand_in<'s>(state: &'s State, asker: Asker<'_>, target: &str) -> Result<&'s Arc<Agent>, Error> {
-    let id = AgentId::parse(target).map_err(|_| Error::no_agent())?;
-    let gone = state.agent(&id).filter(|agent| agent.organisation == *asker.organisation());
-    let gone = gone.ok_or(Error::no_agent())?;
-    let mut next = gone.forwarded_to.as_ref();
-    for _ in 0..MAX_FORWARDS {
-        let Some(agent) = next.and_then(|id| state.agent(id)) else { break };
-        if agent.status != Status::Removed {
-            let may_see = state.decider().decide(state, &Question::new(asker, &agent.id));
-            return if may_see.is_allowed() { Ok(agent) } else { Err(Error::no_agent()) };
-        }
-        next = agent.forwarded_to.as_ref();
+    let gone = state.removed(asker.organisation(), target).ok_or(Error::no_agent())?;
+    if let Some(agent) = state.stand_in(gone) {
+        let may_see = state.decider().decide(state, &Question::new(asker, &agent.id));
+        return if may_see.is_allowed() { Ok(agent) } else { Err(Error::no_agent()) };
     }
     if was_near(state, asker, gone) {
-        return Err(Error::Gone { agent: id, forwarded_to: None });
+        return Err(Error::Gone { agent: gone.id.clone(), forwarded_to: None });
     }
     Err(Error::no_agent())
 }

@@ -23,9 +23,6 @@ use crate::{
     workflow,
 };
 
-/// How long a row of agents that stand in for one another may be (MD-13).
-pub(crate) const MAX_FORWARDS: usize = 5;
-
 /// What is to be different about an agent; what is not said stays.
 #[derive(Clone, Debug, Default)]
 pub struct Patch {

@@ -79,8 +79,8 @@ impl Inner {
             return Err(Error::new(ErrorKind::InvalidParams, text).with_violation("tenant", text));
         };
         let state = self.directory.state();
-        let agent = state.find(&organisation, name.as_str()).ok_or_else(|| no_agent(name.as_str()));
-        let agent = agent?;
+        let agent = state.callee(&organisation, name.as_str());
+        let agent = agent.ok_or_else(|| no_agent(name.as_str()))?;
         let caller_id = match &ctx.caller {
             Caller::Agent(id) => Some(AgentId::parse(id).map_err(|_| no_agent(name.as_str()))?),
             _ => None,

@@ -89,7 +89,7 @@ impl Observed {
         let named = ctx.tenant.clone();
         let organisation = inner.organisation(ctx).ok();
         let state = inner.directory.state();
-        let agent = organisation.as_ref().and_then(|all| state.find(all, text(named.as_ref())));
+        let agent = organisation.as_ref().and_then(|all| state.callee(all, text(named.as_ref())));
         let name = called(agent, named.as_ref());
         UnderWay {
             metrics: inner.metrics.clone(),

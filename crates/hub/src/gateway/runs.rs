@@ -197,7 +197,7 @@ impl Site for Runs {
             };
             let is_run = {
                 let state = self.directory.state();
-                let agent = state.find(&organisation(&run.place.tenant)?, &name);
+                let agent = state.callee(&organisation(&run.place.tenant)?, &name);
                 if let (Callee::Capability(capability), Some(agent)) = (&work.to, agent) {
                     name_skill(&mut request, agent, capability);
                 }

@@ -141,7 +141,7 @@ impl Endpoints {
     pub(super) fn named(&self, hub: &Hub, who: &Who, name: &str) -> Result<Endpoint, Problem> {
         match name.strip_prefix(SIGN) {
             Some(capability) => self.by_capability(hub, who, capability),
-            None => self.of(hub, &hub.directory.visible(who.asker(), name)?),
+            None => self.of(hub, &hub.directory.callee(who.asker(), name)?),
         }
     }
 
@@ -375,7 +375,7 @@ impl Known {
             let named = ctx.organisation.as_deref().map(Organisation::parse);
             let organisation = named.transpose().ok()?;
             let organisation = organisation.as_ref().unwrap_or(&self.organisation);
-            through(self.directory.state().find(organisation, name)?, &frame)
+            through(self.directory.state().callee(organisation, name)?, &frame)
         };
         let extensions = card.ok()?.capabilities.extensions;
         Some(extensions.into_iter().map(|extension| extension.uri).collect())

@@ -18,6 +18,7 @@ mod pull;
 mod relay;
 mod slow;
 mod stage;
+mod stand_in;
 mod strangers;
 mod streams;
 mod tree;

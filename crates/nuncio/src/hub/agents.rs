@@ -59,7 +59,7 @@ enum Command {
         /// What becomes of those below it.
         #[arg(long, value_enum, default_value = "refuse")]
         below: Below,
-        /// Who stands in for it: whoever asks for it is sent there.
+        /// Who stands in for it: whoever asks for it or calls it comes there.
         #[arg(long, value_name = "AGENT")]
         forward_to: Option<String>,
     },
