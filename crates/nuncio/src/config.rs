@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use nuncio_client::discover::Source as CardSource;
 use nuncio_protocol::json;
 
+pub(crate) use self::hub::refused;
 use crate::{
     agent::{self, Connected, Policed, Search},
     failure::Failure,

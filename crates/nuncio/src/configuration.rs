@@ -40,6 +40,7 @@ mod units;
 mod layers;
 mod lines;
 mod read;
+mod sieve;
 mod sources;
 mod variables;
 mod watch;

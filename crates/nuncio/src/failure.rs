@@ -18,7 +18,7 @@ use nuncio_protocol::{
     json,
 };
 
-use crate::{output::inert, terminal};
+use crate::{config, output::inert, terminal};
 
 /// A command that could not do its job.
 #[derive(Debug)]
@@ -62,12 +62,10 @@ impl Failure {
 
     /// Something that serves could not begin, or broke off.
     pub(crate) fn serving(error: &anyhow::Error) -> Self {
-        let message = chain(error.as_ref());
-        // Settings are the user's to mend, wherever they stand.
-        if error.is::<configuration::Error>() {
-            Self::usage(message)
-        } else {
-            Self::internal(message)
+        match error.downcast_ref::<configuration::Error>() {
+            // Settings are the user's to mend, wherever they stand.
+            Some(error) => config::refused(error),
+            None => Self::internal(chain(error.as_ref())),
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use nuncio::configuration::{
-    Error, FILE_NAME, Flags, Layers,
+    Error, FILE_NAME, Flags, Layers, Place,
     import::{self, Kind},
     schema as describe,
 };
@@ -59,7 +59,7 @@ pub(super) fn file_here() -> Option<PathBuf> {
 
 pub(super) fn check(file: &Path, output: &mut Output) -> Result<(), Failure> {
     let layers = Layers::of_process(Some(file.to_owned()), Flags::default());
-    let loaded = layers.load().map_err(|error| refused(file, &error))?;
+    let loaded = layers.load().map_err(|error| refused(&error))?;
     for warning in &loaded.warnings {
         note(&format!("warning: {warning}"));
     }
@@ -71,7 +71,8 @@ pub(super) fn check(file: &Path, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn refused(file: &Path, error: &Error) -> Failure {
+/// Says all that is wrong with a configuration.
+pub(crate) fn refused(error: &Error) -> Failure {
     if let [only] = error.problems() {
         let failure = Failure::usage(only.without_remedy());
         return match only.remedy() {
@@ -85,9 +86,14 @@ fn refused(file: &Path, error: &Error) -> Failure {
     for problem in error.problems() {
         note(&problem.to_string());
     }
+    let file = error.problems().iter().find_map(|problem| match problem.place() {
+        Place::File { path, .. } => path.as_ref(),
+        Place::Variable(_) => None,
+    });
+    let file = file.map_or_else(|| "the configuration".into(), |file| file.to_string_lossy());
     match error.problems().len() {
         0 => Failure::usage(error.to_string()),
-        count => Failure::usage(format!("{count} mistakes in {}", file.display())),
+        count => Failure::usage(format!("{count} mistakes in {file}")),
     }
 }
 

@@ -10,12 +10,12 @@ use nuncio_hub::{
 use nuncio_protocol::ids::Organisation;
 
 use super::{
-    Agent, CardSignatures, Configuration, Credential, Error, Kind, Place, Placed, Problem, Subject,
+    Agent, CardSignatures, Configuration, Credential, Kind, Place, Placed, Problem, Subject,
     budgets, check_kinds, nearest::nearest,
 };
 
 /// Looks for what contradicts something else.
-pub(super) fn check(configuration: &Configuration) -> Result<(), Error> {
+pub(super) fn check(configuration: &Configuration) -> Vec<Problem> {
     let mut problems = Vec::new();
     names(configuration, &mut problems);
     for (index, agent) in configuration.agents.iter().enumerate() {
@@ -27,7 +27,7 @@ pub(super) fn check(configuration: &Configuration) -> Result<(), Error> {
     rules(configuration, &mut problems);
     issuers(configuration, &mut problems);
     whole(configuration, &mut problems);
-    if problems.is_empty() { Ok(()) } else { Err(Error::Invalid { problems }) }
+    problems
 }
 
 /// Looks for what is allowed and may yet be a mistake.
@@ -260,7 +260,7 @@ fn whole(configuration: &Configuration, problems: &mut Vec<Problem>) {
     let cards = &configuration.cards;
     if cards.signatures == CardSignatures::Require && cards.trusted_keys.is_empty() {
         wrong(
-            "cards.trusted_keys",
+            "cards.signatures",
             "cards must be signed, and nobody is trusted to sign them".to_owned(),
             "add a file with public keys, such as `trusted_keys: [{keys: trusted.jwks}]`",
         );

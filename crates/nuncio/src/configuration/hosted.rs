@@ -5,7 +5,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{Agent, Configuration, Error, Kind, Problem, check, nearest::nearest, read::parse};
+use super::{
+    Agent, Configuration, Kind, Problem, check,
+    nearest::nearest,
+    read::{Parsed, parse},
+};
 
 /// What is wrong with an agent that came over the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,17 +75,16 @@ pub fn read_hosted(
     members.insert("name".to_owned(), name.into());
     members.insert("kind".to_owned(), kind.into());
     members.extend(role.map(|role| ("role".to_owned(), role.into())));
-    let agent = agent(&members).map_err(|error| first(&error, 0))?;
+    let agent = agent(&members).map_err(|problems| first(&problems, 0))?;
     let mut whole = within.clone();
     let index = whole.agents.len();
     whole.agents.push(agent.clone());
     // What is wrong elsewhere is not this agent's affair.
-    match check::check(&whole) {
-        Err(error) if error.problems().iter().any(|problem| is_of(problem, index)) => {
-            Err(first(&error, index))
-        }
-        _ => Ok(agent),
+    let problems = check::check(&whole);
+    if problems.iter().any(|problem| is_of(problem, index)) {
+        return Err(first(&problems, index));
     }
+    Ok(agent)
 }
 
 /// Returns the lines of the file for an agent that runs a program.
@@ -97,12 +100,15 @@ pub fn command_lines(name: &str, role: Option<&str>, command: &[String]) -> Stri
 }
 
 /// Reads an agent by the reader of the file, so that both say the same.
-fn agent(members: &Map<String, Value>) -> Result<Agent, Error> {
+fn agent(members: &Map<String, Value>) -> Result<Agent, Vec<Problem>> {
     let document = serde_json::json!({ "agents": [members] });
     // Variables are for the file.
     let text = document.to_string().replace('$', "$$");
-    let mut agents = parse(&text, &[].into())?.agents;
-    agents.pop().ok_or(Error::Invalid { problems: Vec::new() })
+    let Parsed { mut configuration, problems, .. } = parse(&text, &[].into());
+    match configuration.agents.pop() {
+        Some(agent) if problems.is_empty() => Ok(agent),
+        _ => Err(problems),
+    }
 }
 
 fn stray(key: &str, kind: Kind) -> String {
@@ -126,10 +132,11 @@ fn is_of(problem: &Problem, index: usize) -> bool {
 }
 
 /// Says the first thing that is wrong with an agent, without its place in a file that is none.
-fn first(error: &Error, index: usize) -> InvalidHosted {
-    let of_agent = error.problems().iter().find(|problem| is_of(problem, index));
-    let Some(problem) = of_agent.or_else(|| error.problems().first()) else {
-        return InvalidHosted { field: "settings".to_owned(), detail: error.to_string() };
+fn first(problems: &[Problem], index: usize) -> InvalidHosted {
+    let of_agent = problems.iter().find(|problem| is_of(problem, index));
+    let Some(problem) = of_agent.or_else(|| problems.first()) else {
+        let detail = "say nothing of an agent".to_owned();
+        return InvalidHosted { field: "settings".to_owned(), detail };
     };
     let key = problem.key().strip_prefix(&format!("agents[{index}]")).unwrap_or_default();
     let field = match key.trim_start_matches('.') {

@@ -10,7 +10,9 @@ use nuncio_net::Secret;
 
 use super::{
     Configuration, Database, Environment, Error, Hierarchy, InvalidValue, Level, ListenAddress,
-    LogFormat, Otlp, Place, Problem, SecretText, WebUrl, check, nearest::nearest, read::parse,
+    LogFormat, Otlp, Place, Problem, SecretText, WebUrl, check,
+    nearest::nearest,
+    read::{Parsed, parse},
     variables,
 };
 
@@ -83,16 +85,13 @@ impl Layers {
     pub(super) fn load_text(&self, text: String) -> Result<Loaded, Error> {
         let file = self.file.as_deref();
         let in_file = |error: Error| error.mask(&text, &self.environment).in_file(file);
-        let mut configuration = parse(&text, &self.environment).map_err(in_file)?;
+        let mut parsed = parse(&text, &self.environment);
         if let Some(folder) = file.and_then(Path::parent) {
-            configuration.resolve(folder);
+            parsed.configuration.resolve(folder);
         }
-        let problems = configuration.take_environment(&self.environment);
-        if !problems.is_empty() {
-            return Err(Error::Invalid { problems });
-        }
-        configuration.take_flags(&self.flags);
-        check::check(&configuration).map_err(in_file)?;
+        parsed.take_environment(&self.environment);
+        parsed.configuration.take_flags(&self.flags);
+        let configuration = parsed.checked().map_err(in_file)?;
         let doubts = check::warnings(&configuration).into_iter();
         let values = variables::substituted(&text, &self.environment);
         let mut warnings: Vec<_> = doubts.map(|doubt| doubt.mask(&values).in_file(file)).collect();
@@ -134,20 +133,6 @@ impl Configuration {
         }
     }
 
-    fn take_environment(&mut self, environment: &Environment) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        for Variable { name, take, .. } in VARIABLES {
-            // An empty variable counts as none, as it does in `${NAME:-default}`.
-            let Some(value) = environment.get(*name).filter(|value| !value.is_empty()) else {
-                continue;
-            };
-            if let Err(invalid) = take(self, value) {
-                problems.push(Problem::new(Place::Variable((*name).to_owned()), "", invalid));
-            }
-        }
-        problems
-    }
-
     fn take_flags(&mut self, flags: &Flags) {
         let Flags { host, port, public_url, data_dir, in_memory, open } = flags;
         if let Some(host) = host {
@@ -166,6 +151,22 @@ impl Configuration {
             self.database = Database::Memory;
         }
         self.authentication.open |= *open;
+    }
+}
+
+impl Parsed {
+    fn take_environment(&mut self, environment: &Environment) {
+        for Variable { name, key, take } in VARIABLES {
+            // An empty variable counts as none, as it does in `${NAME:-default}`.
+            let Some(value) = environment.get(*name).filter(|value| !value.is_empty()) else {
+                continue;
+            };
+            self.overruled.push(key);
+            if let Err(invalid) = take(&mut self.configuration, value) {
+                let place = Place::Variable((*name).to_owned());
+                self.problems.push(Problem::new(place, "", invalid));
+            }
+        }
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Lines(BTreeMap<String, Line>);
 pub(super) struct Line {
     /// From 1.
     pub(super) number: u64,
+    /// From 1.
+    pub(super) column: u64,
     /// Whether it is an object or a list, whose parts have lines of their own.
     has_parts: bool,
     /// Variables that it names.
@@ -58,8 +60,9 @@ impl Lines {
                 _ => Vec::new(),
             };
             let number = span.start.line().try_into().unwrap_or(0);
+            let column = (span.start.col() + 1).try_into().unwrap_or(0);
             let has_parts = is_object || is_list;
-            lines.0.insert(key.clone(), Line { number, has_parts, variables });
+            lines.0.insert(key.clone(), Line { number, column, has_parts, variables });
             if is_object {
                 open.push(Open::Object { key, member: None });
             } else if is_list {
@@ -72,6 +75,12 @@ impl Lines {
     /// Returns where a value itself stands.
     pub(super) fn find(&self, key: &str) -> Option<&Line> {
         self.0.get(key)
+    }
+
+    /// Returns the keys of values that name variables.
+    pub(super) fn with_variables(&self) -> impl Iterator<Item = &str> {
+        let named = self.0.iter().filter(|(_, line)| !line.variables.is_empty());
+        named.map(|(key, _)| key.as_str())
     }
 
     /// Returns the line that a value comes from: its own, or that of what was put in for the

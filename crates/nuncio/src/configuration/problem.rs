@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::lines::Lines;
 use crate::inert::inert;
 
 /// Why there is no configuration.
@@ -108,6 +109,34 @@ impl Problem {
             }
         }
         self
+    }
+
+    /// Tells whether it is at the same key and place as another.
+    pub(super) fn is_at(&self, other: &Self) -> bool {
+        (&self.key, &self.place) == (&other.key, &other.place)
+    }
+
+    /// Says at which key it is in the file.
+    pub(super) fn rename(&mut self, key: String) {
+        self.key = shown(key);
+    }
+
+    /// Says on which line it is, if its key has one and nobody has said so yet.
+    pub(super) fn find(&mut self, lines: &Lines) {
+        if let Place::File { line: line @ 0, column, .. } = &mut self.place
+            && let Some(found) = lines.find(&self.key)
+        {
+            (*line, *column) = (found.number, found.column);
+        }
+    }
+
+    /// Orders what is wrong as it stands in the file; behind that what stands in no line of it.
+    pub(super) const fn order(&self) -> (u8, u64, u64) {
+        match self.place {
+            Place::File { line: 0, .. } => (1, 0, 0),
+            Place::File { line, column, .. } => (0, line, column),
+            Place::Variable(_) => (2, 0, 0),
+        }
     }
 
     /// Says in which file it is.

@@ -135,15 +135,119 @@ fn parts_that_do_not_fit_together_are_all_told() {
     assert_eq!(
         found,
         [
+            ("agents[0].parent", "`a` would be above itself"),
+            ("agents[1].parent", "`b` would be above itself"),
             ("agents[2].name", "`a` is the name of the agent in line 2, too"),
             ("agents[2]", "`a`: nothing says where it is"),
             ("agents[3]", "`c`: more than one thing says where it is"),
             ("agents[4].card", "http://d.example is plain http"),
-            ("agents[0].parent", "`a` would be above itself"),
-            ("agents[1].parent", "`b` would be above itself"),
         ]
     );
-    assert!(error.to_string().starts_with("line 4, column 10: agents[2].name: "), "{error}");
+    assert!(error.to_string().starts_with("line 2, column 39: agents[0].parent: "), "{error}");
+}
+
+/// Returns the places and keys of all that is wrong with a text.
+fn told(text: &str) -> Vec<String> {
+    let problems = read(text, &environment()).expect_err(text).problems().to_vec();
+    problems.iter().map(|problem| format!("{} {}", problem.place(), problem.key())).collect()
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once_in_the_order_of_the_file() {
+    let text = "
+listne: 127.0.0.1:1
+database: ${DATABASE_URL}
+organisation: ''
+limits:
+  drain: 30
+  colour: red
+agents:
+  - {name: a}
+  - {nmae: b, url: 'https://b'}
+  - {url: 'https://c'}
+  - {name: d, url: 'https://d', trust: 9, tier: 1}
+  - {name: e, url: 'http://e.example'}
+rules:
+  - {effect: deny, caller: a, target: 'user:b'}
+  - {effect: deny, caller: a, target: b, operations: [SendMesage, GetTask, GetTsk]}
+  - 7
+budgets: {agents: {a: {calls_per_day: 0}, b: {calls: 1}}}
+";
+    assert_eq!(
+        told(text),
+        [
+            "line 2, column 1 listne",
+            "line 3, column 11 ",
+            "line 4, column 15 organisation",
+            "line 6, column 10 limits.drain",
+            "line 7, column 3 limits.colour",
+            "line 9, column 12 agents[0]",
+            "line 10, column 6 agents[1].nmae",
+            "line 11, column 6 agents[2]",
+            "line 12, column 40 agents[3].trust",
+            "line 12, column 43 agents[3].tier",
+            "line 13, column 12 agents[4].url",
+            "line 15, column 39 rules[0].target",
+            "line 16, column 55 rules[1].operations[0]",
+            "line 16, column 76 rules[1].operations[2]",
+            "line 17, column 5 rules[2]",
+            "line 18, column 24 budgets.agents.a.calls_per_day",
+            "line 18, column 47 budgets.agents.b.calls",
+        ]
+    );
+}
+
+#[test]
+fn a_mistake_behind_a_variable_is_told_in_full() {
+    let before =
+        "organisation: ${ADMIN_KEY}\nagents: [{name: '${SEARCH_KEY}', url: 'https://a'}]\n";
+    for (text, expected) in [
+        ("limits: {drian: 5s}", "limits.drian: `drian` is no key here; did you mean `drain`?"),
+        (
+            "limits: {drain: 5}",
+            "limits.drain: expected a length of time such as 500ms, 30s, 5m, 1h or 7d",
+        ),
+        ("hierarchy: strikt", "hierarchy: `strikt` is not known here; did you mean `strict`?"),
+    ] {
+        let told = read(&format!("{before}{text}"), &environment()).unwrap_err().to_string();
+        let told: Vec<_> = told.lines().collect();
+        assert!(told.iter().any(|line| line.ends_with(expected)), "{told:?}");
+    }
+}
+
+#[test]
+fn what_only_follows_from_another_mistake_is_not_told() {
+    for (text, expected) in [
+        ("agents: [{name: a, crad: 'https://a'}]", "agents[0].crad"),
+        ("agents: [{nmae: a, url: 'https://a'}]", "agents[0].nmae"),
+        ("limits: {heartbeat: 10, offline: 20s}", "limits.heartbeat"),
+        ("agents: [{name: a, url: '${NOT_SET}'}]", ""),
+        ("organisation: ${NOT_SET}", ""),
+        (
+            "providers: {x: {type: opena1, api_key: k}}\n\
+             agents: [{name: a, kind: llm, model: x/m}]",
+            "providers.x.type",
+        ),
+        (
+            "providers: {x: {type: openai, api_key: k}}\nmcp_servers: {y: {comand: [a]}}\n\
+             agents: [{name: a, kind: mcp, tool: 'mcp://y/t'}]",
+            "mcp_servers.y.comand",
+        ),
+    ] {
+        let told = told(text);
+        let key = told.first().and_then(|told| told.split(' ').nth(4));
+        assert_eq!((told.len(), key), (1, Some(expected)), "{told:?}\n{text}");
+    }
+}
+
+#[test]
+fn a_text_that_is_no_yaml_is_told_with_what_stands_before() {
+    assert!(!told("agents: [").is_empty());
+    assert_eq!(told("listen: ${NOT_SET}\nagents: [").len(), 2);
+    assert_eq!(told("listne: a:1\nlimits: {drain: 1s, drain: 2s}").len(), 2);
+    // A thousand lines help nobody.
+    let many: Vec<_> = (0..1000).map(|key| format!("key-{key}: 1\n")).collect();
+    assert_eq!(told(&many.concat()).len(), 50);
 }
 
 #[test]
@@ -425,6 +529,15 @@ fn a_file_names_itself_in_errors() {
     );
     std::fs::write(&file, " ".repeat(2 << 20)).unwrap();
     assert!(matches!(layers.load(), Err(Error::TooLarge { .. })));
+}
+
+#[test]
+fn what_stands_elsewhere_by_a_reference_may_be_a_variable() {
+    let environment =
+        [("D", "5s"), ("T", "3")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let text = "limits: {drain: &d '${D}', call_timeout: *d}\n\
+                agents:\n- &a {name: a, url: 'https://a', trust: '${T}'}\n- {<<: *a, name: b}\n";
+    assert_eq!(read(text, &environment.into()).unwrap().agents.len(), 2);
 }
 
 #[test]

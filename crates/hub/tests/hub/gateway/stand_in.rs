@@ -22,7 +22,7 @@ async fn retire(world: &World, agent: &str, heir: &str) {
 async fn md13_whoever_calls_a_removed_agent_comes_to_who_stands_in_for_it() {
     let world = World::start().await;
     let served = Served::script(WireForm::V1, Skilled::Resumes, &Stage::default()).await;
-    let old = world.add("old", "http://127.0.0.1:9/").await;
+    let old = world.add("old", &served.url()).await;
     for name in ["next", "heir"] {
         world.add(name, &served.url()).await;
     }

@@ -27,10 +27,12 @@ fn a_mistake_is_named_with_its_line_and_remedy() {
 fn several_mistakes_are_all_named() {
     let user = User::new();
     user.write("hub.yaml", "agents: [{name: a}, {name: B, url: 'https://b'}]\n");
-    let came = user.run(&["config", "check", "hub.yaml"]);
-    assert_eq!(came.code, 2);
-    for part in ["agents[0]: ", "agents[1].name: ", "2 mistakes in hub.yaml"] {
-        assert!(came.err.contains(part), "{}", came.err);
+    for command in [["config", "check", "hub.yaml"], ["up", "--config", "hub.yaml"]] {
+        let came = user.run(&command);
+        assert_eq!(came.code, 2);
+        for part in ["agents[0]: ", "agents[1].name: ", "2 mistakes in hub.yaml"] {
+            assert!(came.err.contains(part), "{}", came.err);
+        }
     }
     let missing = user.run(&["config", "check", "none.yaml"]);
     assert!(missing.code == 2 && missing.err.contains("read none.yaml"), "{}", missing.err);
