@@ -7,6 +7,7 @@
 mod accept;
 mod bridge;
 mod cancel;
+mod go_on;
 mod inspect;
 mod keeper;
 mod oversee;

@@ -11,10 +11,7 @@ use nuncio_protocol::{
 };
 use tokio::time::timeout;
 
-use super::{
-    Call, Engine, Tasks,
-    accept::{self, Occasion},
-};
+use super::{Call, Engine, Tasks, accept::Occasion, go_on};
 use crate::{
     agent::Cause,
     live::Live,
@@ -80,7 +77,7 @@ impl Engine {
         }
         let live = self.at_hand(head).await?;
         let mut watch = live.watch();
-        let entries = accept::entries_of(&batch, head.seq);
+        let entries = go_on::entries_of(&batch, head.seq);
         let mut append = Append::signal(head.reference, batch);
         if hears {
             append.tenancy = Tenancy::Take(self.lease());
@@ -117,7 +114,7 @@ impl Engine {
         let Appended::Done { head, taken } = self.store.append(append).await? else {
             return Ok(None);
         };
-        self.show(&live, &accept::renumber(entries, head.seq), &head).await;
+        self.show(&live, &go_on::renumber(entries, head.seq), &head).await;
         if taken {
             let occasion = Occasion::quiet(Cause::Cancel);
             if let Err(error) = self.begin_turn(head.clone(), live, occasion).await {

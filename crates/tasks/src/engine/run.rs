@@ -24,7 +24,8 @@ use tokio::{
 
 use super::{
     Engine, Held,
-    accept::{Occasion, entries_of, renumber},
+    accept::Occasion,
+    go_on::{entries_of, renumber},
 };
 use crate::{
     agent::{AnyAgent, Asked, Cause, Failure, Turn, Wait},
