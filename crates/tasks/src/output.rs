@@ -115,7 +115,8 @@ impl Output {
         }))
     }
 
-    /// Says anything that may follow in a log: a status or an artifact update of this task.
+    /// Says anything that may follow in a log: a status or an artifact update of this task. A
+    /// status without a time gets that of now.
     pub fn event(&self, event: StreamResponse) -> impl Future<Output = Result<(), Error>> + Send {
         self.said(event, None)
     }
@@ -132,9 +133,13 @@ impl Output {
     /// Says it at once: whoever waits for room does not carry the event around.
     fn said(
         &self,
-        event: StreamResponse,
+        mut event: StreamResponse,
         note: Option<Bytes>,
     ) -> impl Future<Output = Result<(), Error>> + Send {
+        if let StreamResponse::StatusUpdate(update) = &mut event {
+            // Agents elsewhere need not say since when.
+            update.status.timestamp.get_or_insert_with(|| self.0.clock.now());
+        }
         let said = self.0.say(Shared::new(event), note);
         async move {
             said?;

@@ -15,14 +15,15 @@ use nuncio_protocol::{
     dialect::WireForm,
     operation::{Request, Response as Answer},
     state::TaskState,
-    task::SendMessageResponse,
+    task::{SendMessageResponse, StreamResponse},
+    time::Timestamp,
 };
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::{
     agents::{Served, Skilled},
-    callers::{ask, begin, follow, message, rest, result, somebody, value},
+    callers::{ask, begin, follow, look, message, rest, result, somebody, task_of, value},
     stage::Stage,
     world::World,
 };
@@ -250,6 +251,33 @@ async fn a_state_that_may_not_follow_is_not_heard() {
         events(request, &[task(WORKING), back, piece("t", "on"), status("t", COMPLETED)])
     };
     check(script, "on").await;
+}
+
+/// Lists are in the order of these times, and people ask since when.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_status_that_comes_without_a_time_has_the_hubs() {
+    let script: Script =
+        |request| events(request, &[task(WORKING), piece("t", "a"), status("t", COMPLETED)]);
+    let world = world().await;
+    let hostile = Hostile::start(script).await;
+    hostile.join(&world, "1.0").await;
+    let ann = world.key("ann").await;
+    let remote = world.remote(&ann, "hostile", WireForm::V1);
+    let before = Timestamp::now().as_millis();
+    let request = Request::SendStreamingMessage(message("hello"));
+    let events = rest(follow(&remote, somebody(), request).await).await;
+    let id = task_of(&events[0]).clone();
+    let statuses = events.iter().filter_map(|event| match value(event) {
+        StreamResponse::Task(task) => Some(&task.status),
+        StreamResponse::StatusUpdate(update) => Some(&update.status),
+        _ => None,
+    });
+    let ended = look(&remote, &id).await;
+    for status in statuses.chain([&ended.status]) {
+        let at = status.timestamp.unwrap_or_else(|| panic!("since when? {status:?}"));
+        assert!((before..=Timestamp::now().as_millis()).contains(&at.as_millis()), "{status:?}");
+    }
+    assert_eq!(ended.status.state, TaskState::Completed);
 }
 
 /// 20 MB: more than any event may have.
