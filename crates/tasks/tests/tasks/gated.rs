@@ -23,7 +23,7 @@ use nuncio_tasks::{
     scope::{Name, Place, Scope},
     store::{
         Answer, Append, Appended, Claim, Claimed, Create, Created, DeadLetter, DeadLetterId,
-        Delivery, Filter, Head, Key, Lease, Limit, Listed, Loaded, Mark, NewWebhook, Page,
+        Delivery, Filter, Head, Key, LEASE, Lease, Limit, Listed, Loaded, Mark, NewWebhook, Page,
         Progress, Retention, Store, Swept, Tail, TaskRef, Tenure, Want, Webhook,
     },
 };
@@ -71,11 +71,12 @@ impl Gate {
     }
 }
 
-/// Keeps tasks in memory, and lets those wait who write, or who ask for notes.
+/// Keeps tasks in memory, and lets those wait who write, who ask for notes, or who renew leases.
 struct Gated {
     store: MemoryStore,
     appends: Gate,
     notes: Gate,
+    renewals: Gate,
 }
 
 /// Hands these on as they are.
@@ -102,6 +103,13 @@ impl Store for Gated {
         })
     }
 
+    fn renew(&self, lease: Lease, held: Vec<Tenure>) -> Answer<'_, Vec<TaskRef>> {
+        Box::pin(async move {
+            self.renewals.pass().await;
+            self.store.renew(lease, held).await
+        })
+    }
+
     hand_on! {
         create(create: Create) -> Answer<'_, Created>;
         is_used(place: &Place, key: &Key) -> Answer<'_, bool>;
@@ -113,7 +121,6 @@ impl Store for Gated {
         parent(task: TaskRef) -> Answer<'_, Option<TaskId>>;
         children(scope: &Scope, parent: &TaskId, most: usize) -> Answer<'_, Vec<Head>>;
         claim(claim: Claim) -> Answer<'_, Vec<Claimed>>;
-        renew(lease: Lease, held: Vec<Tenure>) -> Answer<'_, Vec<TaskRef>>;
         release(held: Vec<Tenure>) -> Answer<'_, ()>;
         is_shared() -> bool;
         put_webhook(task: TaskRef, webhook: NewWebhook, most: u32) -> Answer<'_, Webhook>;
@@ -150,7 +157,8 @@ impl Agent for Asking {
 
 fn house() -> (Tasks, Arc<Gated>) {
     let store = MemoryStore::default();
-    let store = Arc::new(Gated { store, appends: Gate::new(), notes: Gate::new() });
+    let (appends, notes, renewals) = (Gate::new(), Gate::new(), Gate::new());
+    let store = Arc::new(Gated { store, appends, notes, renewals });
     let tasks = Tasks::builder(Arc::clone(&store) as Arc<dyn Store>);
     (tasks.agent(name("asking"), Asking).start(), store)
 }
@@ -213,14 +221,18 @@ async fn end(tasks: &Tasks, task: &Task) -> TaskState {
     timeout(PATIENCE, followed).await.expect("it ends")
 }
 
+/// Waits until the agent has said all it says before it hangs.
+async fn works(tasks: &Tasks, task: &Task) {
+    while state(tasks, task).await != TaskState::Working {
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
 #[tokio::test]
 async fn a_cancel_that_is_being_written_counts_also_if_its_caller_leaves() {
     let (tasks, store) = house();
     let task = begin(&tasks, say("hang")).await;
-    // The agent has said all it says before the cancel is written.
-    while state(&tasks, &task).await != TaskState::Working {
-        sleep(Duration::from_millis(1)).await;
-    }
+    works(&tasks, &task).await;
     store.appends.close();
     let call = call();
     tokio::select! {
@@ -261,4 +273,19 @@ async fn a_cancel_that_comes_while_a_turn_begins_is_heard() {
     let task = task.expect("it is cancelled").into_value().expect("a task");
     assert_eq!(task.status.state, TaskState::Canceled);
     timeout(PATIENCE, sent).await.expect("it is answered").expect("no panic").expect("a task");
+}
+
+/// As on a disk that stands still. Nobody else could have taken the task meanwhile.
+#[tokio::test(start_paused = true)]
+async fn work_goes_on_whose_lease_could_not_be_renewed_in_a_store_that_nobody_shares() {
+    let (tasks, store) = house();
+    let task = begin(&tasks, say("hang")).await;
+    works(&tasks, &task).await;
+    store.renewals.close();
+    sleep(2 * LEASE).await;
+    store.renewals.open();
+    sleep(2 * LEASE).await;
+    assert_eq!(state(&tasks, &task).await, TaskState::Working);
+    let ended = tasks.cancel(&call(), cancel(&task)).await.expect("its owner hears of it");
+    assert_eq!(ended.into_value().expect("a task").status.state, TaskState::Canceled);
 }
