@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::try_join_all;
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject as _},
@@ -161,6 +162,50 @@ impl Connection {
         let statement = self.client.prepare(&sql).await?;
         self.prepared().insert(sql, statement.clone());
         Ok(statement)
+    }
+
+    /// Prepares statements that are to be sent together, in one round trip at most. Then
+    /// [`rows`](Self::rows), [`run`](Self::run) and [`command`](Self::command) wait for nothing
+    /// before they send, and what is polled together is run in the order of that.
+    pub(super) async fn prepare_all<const N: usize>(
+        &self,
+        all: [&'static str; N],
+    ) -> Result<[Statement; N], Failure> {
+        let prepared = try_join_all(all.map(|sql| self.prepare(sql)));
+        let ((), prepared) = tokio::try_join!(self.refresh_plans(), prepared)?;
+        prepared.try_into().map_err(|_| Failure::Lost("a statement was not prepared"))
+    }
+
+    /// Runs a statement that is prepared, and returns its rows.
+    pub(super) async fn rows(
+        &self,
+        statement: &Statement,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Failure> {
+        Ok(self.client.query(statement, parameters).await?)
+    }
+
+    /// Runs a statement that is prepared, and returns how many rows it touched.
+    pub(super) async fn run(
+        &self,
+        statement: &Statement,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, Failure> {
+        Ok(self.client.execute(statement, parameters).await?)
+    }
+
+    /// Runs a command such as `BEGIN`.
+    pub(super) async fn command(&self, sql: &str) -> Result<(), Failure> {
+        Ok(self.client.batch_execute(sql).await?)
+    }
+
+    /// Rolls a transaction back that has failed, and returns why it has. One that the database was
+    /// told to commit has ended already, and that does no harm.
+    pub(super) async fn or_roll_back<T>(&self, answer: Result<T, Failure>) -> Result<T, Failure> {
+        if answer.as_ref().is_err_and(|failure| !failure.is_lost()) {
+            self.command("ROLLBACK").await?;
+        }
+        answer
     }
 
     /// Forgets plans that are old. Statements stay prepared, and are planned when they run.

@@ -40,7 +40,7 @@ impl HubStore for PostgresStore {
         let commit = Arc::new(commit);
         Box::pin(self.pool.write(CALL, move |connection| {
             let commit = Arc::clone(&commit);
-            async move { within(connection, write(connection, &commit)).await }.boxed()
+            async move { connection.or_roll_back(write(connection, &commit).await).await }.boxed()
         }))
     }
 
@@ -90,8 +90,13 @@ impl HubStore for PostgresStore {
         let allowances = Arc::new(allowances);
         Box::pin(self.pool.write(CALL, move |connection| {
             let allowances = Arc::clone(&allowances);
-            let spending = async move { budgets::spend(connection, day, &allowances).await };
-            async move { within(connection, spending).await }.boxed()
+            let spending = async move {
+                connection.command("BEGIN").await?;
+                let used_up = budgets::spend(connection, day, &allowances).await?;
+                connection.command("COMMIT").await?;
+                Ok(used_up)
+            };
+            async move { connection.or_roll_back(spending.await).await }.boxed()
         }))
     }
 
@@ -99,7 +104,7 @@ impl HubStore for PostgresStore {
         let lines = Arc::new(lines);
         Box::pin(self.pool.write(CALL, move |connection| {
             let lines = Arc::clone(&lines);
-            async move { within(connection, trail::append(connection, &lines)).await }.boxed()
+            async move { connection.or_roll_back(append(connection, &lines).await).await }.boxed()
         }))
     }
 
@@ -110,34 +115,51 @@ impl HubStore for PostgresStore {
     }
 }
 
-/// Does something in one transaction, or does nothing.
-async fn within<T>(
-    connection: &Connection,
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    let client = connection.client();
-    client.batch_execute("BEGIN").await?;
-    let answer = work.await;
-    match &answer {
-        Ok(_) => client.batch_execute("COMMIT").await?,
-        // The transaction ends with the connection.
-        Err(failure) if failure.is_lost() => {}
-        Err(_) => client.batch_execute("ROLLBACK").await?,
-    }
-    answer
-}
-
+/// Commits: two round trips, however much there is to write.
 async fn write(connection: &Connection, commit: &Commit) -> Result<Committed, Failure> {
-    let (version, last_event) = records::lock(connection).await?;
+    let (records, append, trail) = tokio::try_join!(
+        records::Statements::prepare(connection),
+        events::prepare(connection),
+        trail::Statements::prepare(connection),
+    )?;
+    let ((), (version, last_event), end) = tokio::try_join!(
+        biased;
+        connection.command("BEGIN"),
+        records.lock(connection),
+        trail.lock(connection, &commit.audit),
+    )?;
     if version != commit.seen {
+        connection.command("ROLLBACK").await?;
         return Ok(Committed::Behind);
     }
     let version = Version(version.0 + 1);
-    records::put(connection, version, &commit.records).await?;
-    let last_event = events::append(connection, last_event, &commit.events).await?;
-    trail::append(connection, &commit.audit).await?;
-    records::go_on(connection, version, last_event).await?;
-    Ok(Committed::Done { version, last_event })
+    let after = last_event + commit.events.len() as u64;
+    // If one of them fails, those behind it do, and the last one writes nothing.
+    tokio::try_join!(
+        biased;
+        records.put(connection, version, &commit.records),
+        events::append(connection, &append, last_event, &commit.events),
+        trail.append(connection, end, &commit.audit),
+        records.go_on(connection, version, after),
+        connection.command("COMMIT"),
+    )?;
+    Ok(Committed::Done { version, last_event: after })
+}
+
+/// Appends lines to the audit trail, in two round trips.
+async fn append(connection: &Connection, lines: &[String]) -> Result<(), Failure> {
+    let trail = trail::Statements::prepare(connection).await?;
+    let ((), end) = tokio::try_join!(
+        biased;
+        connection.command("BEGIN"),
+        trail.lock(connection, lines),
+    )?;
+    tokio::try_join!(
+        biased;
+        trail.append(connection, end, lines),
+        connection.command("COMMIT"),
+    )?;
+    Ok(())
 }
 
 /// The row that numbers are counted in is not there.

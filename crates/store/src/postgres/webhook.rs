@@ -5,7 +5,7 @@ use nuncio_protocol::{
     version::Version,
 };
 use nuncio_tasks::store::{Error, NewWebhook, Sealed, TaskRef, Webhook, WebhookRef};
-use tokio_postgres::Row;
+use tokio_postgres::{Row, types::ToSql};
 
 use super::{
     connection::Connection,
@@ -27,14 +27,15 @@ pub(super) use webhook_columns;
 pub(super) const WEBHOOK_COLUMNS: usize = 9;
 
 /// Locks the task: whether there is room, and something to send, depends on it.
-const LOCK: &str = "SELECT seq, webhooks FROM tasks WHERE key = $1 FOR UPDATE";
+const LOCK: &str = "SELECT webhooks FROM tasks WHERE key = $1 FOR UPDATE";
 
 const REPLACE: &str = "UPDATE webhooks SET url = $3, secrets = $4, major = $5, minor = $6, \
     attempts = 0, epoch = epoch + 1, taken_until = NULL, \
-    due_at = CASE WHEN sent < $7 THEN clock_timestamp() END WHERE task = $1 AND id = $2";
+    due_at = CASE WHEN sent < (SELECT seq FROM tasks WHERE key = $1) THEN clock_timestamp() END \
+    WHERE task = $1 AND id = $2";
 
 const INSERT: &str = "INSERT INTO webhooks (task, id, url, secrets, major, minor, sent) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    VALUES ($1, $2, $3, $4, $5, $6, (SELECT seq FROM tasks WHERE key = $1))";
 
 const COUNT: &str = "UPDATE tasks SET webhooks = webhooks + $2 WHERE key = $1";
 
@@ -50,29 +51,22 @@ const ALL: &str = concat!(
     " FROM webhooks w JOIN tasks t ON t.key = w.task WHERE w.task = $1 ORDER BY w.key"
 );
 
-const DELETE: &str = "WITH gone AS (DELETE FROM webhooks WHERE task = $1 AND id = $2 RETURNING key) \
-    DELETE FROM dead_letters l USING gone WHERE l.webhook = gone.key";
+const DELETE: &str = "WITH gone AS (DELETE FROM webhooks WHERE task = $1 AND id = $2 RETURNING key), \
+    letters AS (DELETE FROM dead_letters l USING gone WHERE l.webhook = gone.key) \
+    UPDATE tasks SET webhooks = webhooks - 1 FROM gone WHERE tasks.key = $1";
 
-const IS_THERE: &str = "SELECT FROM webhooks WHERE task = $1 AND id = $2";
+/// What a statement is given.
+type Parameter<'p> = &'p (dyn ToSql + Sync);
 
+/// Keeps a webhook, in two round trips.
 pub(super) async fn put(
     connection: &Connection,
     task: TaskRef,
     webhook: &NewWebhook,
     most: u32,
 ) -> Result<Webhook, Failure> {
-    let client = connection.client();
-    client.batch_execute("BEGIN").await?;
-    match put_within(connection, task, webhook, most).await {
-        Ok(webhook) => {
-            client.batch_execute("COMMIT").await?;
-            Ok(webhook)
-        }
-        Err(failure) => {
-            client.batch_execute("ROLLBACK").await?;
-            Err(failure)
-        }
-    }
+    let answer = put_within(connection, task, webhook, most).await;
+    connection.or_roll_back(answer).await
 }
 
 async fn put_within(
@@ -81,21 +75,42 @@ async fn put_within(
     webhook: &NewWebhook,
     most: u32,
 ) -> Result<Webhook, Failure> {
-    let locked = connection.query(LOCK, &[&task.0]).await?;
-    let Some(locked) = locked.first() else { return Err(Error::Gone.into()) };
-    let (seq, count): (i64, i32) = (locked.get(0), locked.get(1));
+    let all = [LOCK, REPLACE, INSERT, COUNT, ONE];
+    let [lock, replace, insert, count, one] = connection.prepare_all(all).await?;
     let (id, url) = (quote(webhook.id.as_str()), quote(&webhook.url));
     let version = [webhook.version.major, webhook.version.minor].map(i32::from);
-    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 7] =
-        [&task.0, &id, &url, &webhook.secrets.0, &version[0], &version[1], &seq];
-    if connection.execute(REPLACE, &parameters).await? == 0 {
-        if u32::try_from(count).unwrap_or_default() >= most {
-            return Err(Error::TooMany { what: "webhooks", limit: most }.into());
-        }
-        connection.execute(INSERT, &parameters).await?;
-        connection.execute(COUNT, &[&task.0, &1]).await?;
+    let of_task: [Parameter<'_>; 1] = [&task.0];
+    let names: [Parameter<'_>; 2] = [&task.0, &id];
+    let one_more: [Parameter<'_>; 2] = [&task.0, &1];
+    let columns: [Parameter<'_>; 6] =
+        [&task.0, &id, &url, &webhook.secrets.0, &version[0], &version[1]];
+    let ((), locked, replaced) = tokio::try_join!(
+        biased;
+        connection.command("BEGIN"),
+        connection.rows(&lock, &of_task),
+        connection.run(&replace, &columns),
+    )?;
+    let Some(locked) = locked.first() else { return Err(Error::Gone.into()) };
+    let is_new = replaced == 0;
+    if is_new && u32::try_from(locked.get::<_, i32>(0)).unwrap_or_default() >= most {
+        return Err(Error::TooMany { what: "webhooks", limit: most }.into());
     }
-    let rows = connection.query(ONE, &[&task.0, &id]).await?;
+    let add = async {
+        if is_new {
+            tokio::try_join!(
+                biased;
+                connection.run(&insert, &columns),
+                connection.run(&count, &one_more),
+            )?;
+        }
+        Ok(())
+    };
+    let ((), rows, ()) = tokio::try_join!(
+        biased;
+        add,
+        connection.rows(&one, &names),
+        connection.command("COMMIT"),
+    )?;
     let row = rows.first().ok_or(Failure::Lost("a webhook that was written is not there"))?;
     Ok(read(row)?)
 }
@@ -105,21 +120,23 @@ pub(super) async fn all(connection: &Connection, task: TaskRef) -> Result<Vec<We
     Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
 }
 
+/// Removes a webhook, in one round trip.
 pub(super) async fn delete(
     connection: &Connection,
     task: TaskRef,
     id: &PushConfigId,
 ) -> Result<(), Failure> {
+    let [lock, delete] = connection.prepare_all([LOCK, DELETE]).await?;
     let id = quote(id.as_str());
-    let client = connection.client();
-    client.batch_execute("BEGIN").await?;
-    connection.query(LOCK, &[&task.0]).await?;
-    if !connection.query(IS_THERE, &[&task.0, &id]).await?.is_empty() {
-        connection.execute(DELETE, &[&task.0, &id]).await?;
-        connection.execute(COUNT, &[&task.0, &-1]).await?;
-    }
-    client.batch_execute("COMMIT").await?;
-    Ok(())
+    let (of_task, names): ([Parameter<'_>; 1], [Parameter<'_>; 2]) = ([&task.0], [&task.0, &id]);
+    let deleted = tokio::try_join!(
+        biased;
+        connection.command("BEGIN"),
+        connection.rows(&lock, &of_task),
+        connection.run(&delete, &names),
+        connection.command("COMMIT"),
+    );
+    connection.or_roll_back(deleted).await.map(drop)
 }
 
 /// Reads a webhook from the columns of [`webhook_columns`].

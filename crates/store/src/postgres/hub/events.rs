@@ -3,7 +3,7 @@
 use nuncio_hub::store::{EventQuery, LoggedEvent, NewEvent};
 use nuncio_protocol::ids::{AgentId, InvalidId, Organisation};
 use nuncio_tasks::store::Error;
-use tokio_postgres::Row;
+use tokio_postgres::{Row, Statement};
 
 use crate::postgres::{
     connection::Connection,
@@ -75,14 +75,21 @@ pub(super) async fn last(connection: &Connection) -> Result<u64, Failure> {
     Ok(rows.first().map_or(0, |row| unsigned(row.get(0))))
 }
 
-/// Appends events behind the last one, and returns the number of the last one, new or old.
+/// What appends events.
+pub(super) async fn prepare(connection: &Connection) -> Result<Statement, Failure> {
+    let [append] = connection.prepare_all([APPEND]).await?;
+    Ok(append)
+}
+
+/// Appends events behind the last one.
 pub(super) async fn append(
     connection: &Connection,
+    statement: &Statement,
     last: u64,
     events: &[NewEvent],
-) -> Result<u64, Failure> {
+) -> Result<(), Failure> {
     if events.is_empty() {
-        return Ok(last);
+        return Ok(());
     }
     let organisations: Vec<_> =
         events.iter().map(|event| quote(event.organisation.as_str())).collect();
@@ -96,6 +103,6 @@ pub(super) async fn append(
     let payloads: Vec<_> = events.iter().map(|event| quote(&event.payload)).collect();
     let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 7] =
         [&signed(last), &organisations, &names, &agents, &at, &nanos, &payloads];
-    connection.execute(APPEND, &parameters).await?;
-    Ok(last + events.len() as u64)
+    connection.run(statement, &parameters).await?;
+    Ok(())
 }

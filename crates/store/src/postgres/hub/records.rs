@@ -1,6 +1,7 @@
 //! Records, and the version they have.
 
 use nuncio_hub::store::{Changes, Kind, Record, Version};
+use tokio_postgres::Statement;
 
 use super::gone;
 use crate::postgres::{
@@ -38,35 +39,52 @@ pub(super) async fn changes(connection: &Connection, after: Version) -> Result<C
     Ok(Changes { version: Version(version), records: rows.iter().filter_map(record).collect() })
 }
 
-/// Returns the version and the number of the last event, which nobody else can change until the
-/// transaction ends.
-pub(super) async fn lock(connection: &Connection) -> Result<(Version, u64), Failure> {
-    let rows = connection.query(LOCK, &[]).await?;
-    let row = rows.first().ok_or_else(gone)?;
-    Ok((Version(unsigned(row.get(0))), unsigned(row.get(1))))
+/// What a commit does with records and the version.
+pub(super) struct Statements {
+    lock: Statement,
+    put: Statement,
+    go_on: Statement,
 }
 
-pub(super) async fn put(
-    connection: &Connection,
-    version: Version,
-    records: &[Record],
-) -> Result<(), Failure> {
-    if records.is_empty() {
-        return Ok(());
+impl Statements {
+    pub(super) async fn prepare(connection: &Connection) -> Result<Self, Failure> {
+        let [lock, put, go_on] = connection.prepare_all([LOCK, PUT, GO_ON]).await?;
+        Ok(Self { lock, put, go_on })
     }
-    let kinds: Vec<&str> = records.iter().map(|record| record.kind.as_str()).collect();
-    let keys: Vec<_> = records.iter().map(|record| quote(&record.key)).collect();
-    let bodies: Vec<_> = records.iter().map(|record| record.body.as_deref().map(quote)).collect();
-    connection.execute(PUT, &[&kinds, &keys, &bodies, &signed(version.0)]).await?;
-    Ok(())
-}
 
-/// Goes on to a version and an event.
-pub(super) async fn go_on(
-    connection: &Connection,
-    version: Version,
-    last_event: u64,
-) -> Result<(), Failure> {
-    connection.execute(GO_ON, &[&signed(version.0), &signed(last_event)]).await?;
-    Ok(())
+    /// Returns the version and the number of the last event, which nobody else can change until
+    /// the transaction ends.
+    pub(super) async fn lock(&self, connection: &Connection) -> Result<(Version, u64), Failure> {
+        let rows = connection.rows(&self.lock, &[]).await?;
+        let row = rows.first().ok_or_else(gone)?;
+        Ok((Version(unsigned(row.get(0))), unsigned(row.get(1))))
+    }
+
+    pub(super) async fn put(
+        &self,
+        connection: &Connection,
+        version: Version,
+        records: &[Record],
+    ) -> Result<(), Failure> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let kinds: Vec<&str> = records.iter().map(|record| record.kind.as_str()).collect();
+        let keys: Vec<_> = records.iter().map(|record| quote(&record.key)).collect();
+        let bodies = records.iter().map(|record| record.body.as_deref().map(quote));
+        let bodies: Vec<_> = bodies.collect();
+        connection.run(&self.put, &[&kinds, &keys, &bodies, &signed(version.0)]).await?;
+        Ok(())
+    }
+
+    /// Goes on to a version and an event.
+    pub(super) async fn go_on(
+        &self,
+        connection: &Connection,
+        version: Version,
+        last_event: u64,
+    ) -> Result<(), Failure> {
+        connection.run(&self.go_on, &[&signed(version.0), &signed(last_event)]).await?;
+        Ok(())
+    }
 }

@@ -9,10 +9,18 @@ use std::{
     time::Duration,
 };
 
-use nuncio_protocol::ids::{ContextId, TaskId};
+use nuncio_hub::store::{Commit, Committed, HubStore, Kind, NewEvent, Record, Version};
+use nuncio_protocol::{
+    ids::{ContextId, Organisation, PushConfigId, TaskId},
+    time::Timestamp,
+    version::Version as Spoken,
+};
+use nuncio_store::postgres::{Options, PostgresStore};
 use nuncio_tasks::{
     scope::Scope,
-    store::{Claim, Create, Created, Error, Filter, Head, Lease, Page, Store, Tenure},
+    store::{
+        Claim, Create, Created, Error, Filter, Head, Lease, NewWebhook, Page, Sealed, Store, Tenure,
+    },
 };
 use nuncio_testkit::services::{self, postgres::Database};
 use tokio::{
@@ -73,6 +81,72 @@ async fn check_writes(store: &Arc<dyn Store>, head: &Head) {
 async fn soon<T>(what: &str, ask: impl AsyncFnMut() -> Option<T>) -> T {
     let answer = timeout(SOON, eventually(what, ask)).await;
     answer.unwrap_or_else(|_| panic!("it was not soon that {what}"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hub_far_from_its_database_commits_what_it_knows() {
+    let Some(postgres) = services::postgres().await else { return };
+    let database = postgres.database().await;
+    let store = far_from(&database).await;
+    let seen =
+        async || HubStore::changes(&store, Version(0)).await.ok().map(|changes| changes.version);
+    let done = |answer| match answer {
+        Ok(Committed::Done { version, .. }) => Some(version),
+        Ok(Committed::Behind) => panic!("nobody else writes"),
+        Err(Error::Unavailable(_)) => None,
+        Err(other) => panic!("found {other:?}"),
+    };
+    let commit = async |seen| {
+        let record =
+            Record { kind: Kind::Agent, key: "echo".to_owned(), body: Some("{}".to_owned()) };
+        let event = NewEvent {
+            organisation: Organisation::parse("acme").expect("a name"),
+            name: "AGENT_ONLINE".to_owned(),
+            agent: None,
+            at: Timestamp::now(),
+            payload: "{}".to_owned(),
+        };
+        let (records, events, audit) = (vec![record], vec![event], vec!["{}".to_owned()]);
+        store.commit(Commit { seen, records, events, audit }).await
+    };
+    let mut version =
+        soon("something is written", async || done(commit(seen().await?).await)).await;
+    for _ in 0..3 {
+        version = done(commit(version).await).expect("it is written");
+    }
+    store.audit(vec!["{}".to_owned()]).await.expect("it is written");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn webhooks_are_kept_far_from_the_database() {
+    let Some(postgres) = services::postgres().await else { return };
+    let database = postgres.database().await;
+    let head = new(&*open(database.url()).await).await;
+    let store = far_from(&database).await;
+    let webhook = |id: &str| NewWebhook {
+        id: PushConfigId::parse(id).expect("an id"),
+        url: "https://hooks.example/a2a".to_owned(),
+        secrets: Sealed(b"secret".to_vec()),
+        version: Spoken::V1_0,
+    };
+    let task = head.reference;
+    soon("a webhook is kept", async || store.put_webhook(task, webhook("a"), 9).await.ok()).await;
+    for id in ["a", "b", "c"] {
+        store.put_webhook(task, webhook(id), 9).await.expect("it is kept");
+    }
+    store.delete_webhook(task, &webhook("b").id).await.expect("it is removed");
+    let kept = soon("they are read", async || store.webhooks(task).await.ok()).await;
+    let kept: Vec<_> = kept.iter().map(|webhook| webhook.id.as_str()).collect();
+    assert_eq!(kept, ["a", "c"]);
+}
+
+/// Opens a store with a long line to its database, which has its tables.
+async fn far_from(database: &Database) -> PostgresStore {
+    drop(open(database.url()).await);
+    let line = SlowLine::start(&database.url()).await;
+    line.set_latency(FAR);
+    let options = Options::new(line.url(&database.url()));
+    PostgresStore::open(&options).await.expect("the store opens")
 }
 
 /// G6, G7: nobody who lists tasks keeps an owner from its leases.
