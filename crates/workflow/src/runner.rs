@@ -15,6 +15,7 @@ mod hearing;
 pub mod inputs;
 pub mod job;
 mod names;
+mod objection;
 mod patience;
 pub mod view;
 mod work;
@@ -37,8 +38,8 @@ use nuncio_tasks::{
 };
 use tokio::sync::Semaphore;
 
-pub use self::names::task_of;
 use self::{drive::Drive, entry::Begun, job::Job};
+pub use self::{names::task_of, objection::objection};
 use crate::{
     graph::Workflow,
     plan::{self, Plan},

@@ -3,16 +3,17 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use nuncio_protocol::{
-    error::Error,
-    ids::MessageId,
+    error::{Error, ErrorKind},
+    ids::{AgentId, MessageId},
     json::{Object, Raw},
     message::{Message, Part, Role},
     operation::SendMessageRequest,
     service::TraceContext,
 };
-use nuncio_tasks::{agent::Asked, engine::Call, store::Head};
+use nuncio_tasks::{agent::Asked, engine::Call, scope::Scope, store::Head};
+use nuncio_workflow::runner::objection;
 
-use super::{Gateway, trace};
+use super::{Gateway, Inner, trace};
 
 /// The member of a message's metadata that says who has spoken in the caller's name. Only the
 /// hub writes it.
@@ -57,8 +58,33 @@ impl Gateway {
             asked: Asked { trace: trace.or_else(|| Some(trace::root())), ..Asked::default() },
             ..Call::new(head.place.clone())
         };
+        let request = SendMessageRequest::new(message);
+        self.0.check_answer(&call, &request).await?;
         // The stream begins with the agent's first word; what follows is in the log.
-        self.0.tasks.stream(&call, SendMessageRequest::new(message)).await.map(drop)
+        self.0.tasks.stream(&call, request).await.map(drop)
+    }
+}
+
+impl Inner {
+    /// Refuses what is no answer to an approval of a run: whoever says it learns what is, and the
+    /// run goes on waiting.
+    pub(super) async fn check_answer(
+        &self,
+        call: &Call,
+        request: &SendMessageRequest,
+    ) -> Result<(), Error> {
+        let Some(run) = &request.message.task_id else { return Ok(()) };
+        let agent = AgentId::parse(call.place.agent.as_str());
+        let is_run = agent.is_ok_and(|agent| self.lines.is_workflow(&agent));
+        // What is repeated was an answer to what was asked then.
+        if !is_run || self.tasks.is_repeat(call, request).await? {
+            return Ok(());
+        }
+        let scope = Scope::from(&call.place);
+        match objection(&self.tasks, &scope, run, &request.message).await? {
+            None => Ok(()),
+            Some(told) => Err(Error::new(ErrorKind::InvalidParams, told)),
+        }
     }
 }
 

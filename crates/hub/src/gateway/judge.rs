@@ -50,6 +50,7 @@ impl Inner {
         if let Some(card) = agent.card.as_ref().filter(|_| self.hosted.runs(&agent)) {
             card.terms().check_message(ctx, request)?;
         }
+        self.check_answer(&call, request).await?;
         self.spend(ctx, &agent, &call, request).await?;
         let limits = self.limits.load_full();
         let own = self.counters.tasks_of(&self.directory.state(), &ctx.caller);

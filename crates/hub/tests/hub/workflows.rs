@@ -1,6 +1,7 @@
 //! Workflows of a hub, over its API and as the agents that they are.
 
 mod access;
+mod approving;
 mod calling;
 mod running;
 mod saving;

@@ -32,7 +32,9 @@ use super::{
     RunId, Runner, Settings,
     entry::{Begun, Entry, Happened, Log},
     job::{self, Doing},
-    names, patience,
+    names,
+    objection::{addressee, inward},
+    patience,
     work::{Ended, Errand, News},
 };
 use crate::{
@@ -401,7 +403,7 @@ impl<'r> Drive<'r> {
             self.heard.insert(message.message_id.clone());
             let call = match call {
                 Some(call) => Some(call),
-                None => self.addressee(&message),
+                None => addressee(self.open_questions().map(|(call, _)| call), &message),
             };
             let doing = call.as_ref().and_then(|call| self.calls.get(call)?.doing.clone());
             match (call, doing) {
@@ -426,19 +428,6 @@ impl<'r> Drive<'r> {
     fn open_questions(&self) -> impl Iterator<Item = (Call, Question)> {
         let asking = self.plan.questions().into_iter();
         asking.filter(|(call, _)| !self.answered.contains(call))
-    }
-
-    /// Returns the call that a message is for: the one that it names, or the first that asks.
-    fn addressee(&self, message: &Message) -> Option<Call> {
-        let named = message.metadata.as_ref().and_then(|metadata| metadata.get("node")?.as_text());
-        let mut asking = self.open_questions().map(|(call, _)| call);
-        match named {
-            None => asking.next(),
-            Some(name) => asking.find(|call| {
-                let whole = Call { iteration: 1, attempt: 1, ..call.clone() };
-                *name == *call.node.as_str() || whole.to_string() == name
-            }),
-        }
     }
 
     /// Takes a person's word about a node that waits for it.
@@ -467,7 +456,8 @@ impl<'r> Drive<'r> {
         let scope = Scope::tenant(self.run.place.tenant.clone());
         self.working.spawn(async move {
             let id = message.message_id.clone();
-            let message = Message { task_id: Some(task.clone()), context_id: None, ..message };
+            let message =
+                Message { task_id: Some(task.clone()), context_id: None, ..inward(message) };
             // Its key makes it one message, however often it is said.
             let told = patience::until_there(|| async {
                 let place = tasks.find(&scope, &task).await?.place;

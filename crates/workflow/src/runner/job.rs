@@ -245,11 +245,7 @@ pub(super) fn prepare(plan: &Plan, run: &RunId, call: &Call) -> Result<Doing, St
         Kind::Approval(approval) => {
             let mut question = message(plan.message(call).map_err(told)?);
             question.role = Role::Agent;
-            let options = match approval.options.as_slice() {
-                [] => vec!["approve".to_owned(), "reject".to_owned()],
-                options => options.to_vec(),
-            };
-            Ok(Doing::Ask(Box::new(question), options))
+            Ok(Doing::Ask(Box::new(question), options(approval)))
         }
         Kind::Agent(_) | Kind::Tool(_) | Kind::Command(_) | Kind::Http(_) => {
             let (job, sort) = job(kind, &plan.scope(call), plan.limits()).map_err(told)?;
@@ -264,6 +260,14 @@ pub(super) fn prepare(plan: &Plan, run: &RunId, call: &Call) -> Result<Doing, St
             asset.asset_id
         )),
         Kind::Input(_) | Kind::Output(_) | Kind::Map(_) => Err("it is not called".to_owned()),
+    }
+}
+
+/// Returns what a person may answer.
+pub(super) fn options(approval: &graph::Approval) -> Vec<String> {
+    match approval.options.as_slice() {
+        [] => vec!["approve".to_owned(), "reject".to_owned()],
+        options => options.to_vec(),
     }
 }
 

@@ -136,9 +136,14 @@ pub(super) fn tell_questions(run: &Run) {
 
 /// Answers the question that was asked last.
 async fn tell(hub: &Hub, run: &str, desk: &mut Desk, text: &str) -> Result<(), Failure> {
-    let Some(Question { node, item, .. }) = desk.asked() else { return Ok(()) };
-    match answer(hub, run, (&node, item), Some(text), None).await {
+    let Some(asked) = desk.asked() else { return Ok(()) };
+    match answer(hub, run, (&asked.node, asked.item), Some(text), None).await {
         Ok(_) => {}
+        // It is no answer, and the hub says what is.
+        Err(failure) if failure.is_hub_status(http::StatusCode::BAD_REQUEST) => {
+            note(failure.message());
+            desk.ask(asked);
+        }
         // Somebody else has been faster.
         Err(failure) if failure.is_hub_status(http::StatusCode::CONFLICT) => {
             note(failure.message());

@@ -74,6 +74,9 @@ fn a_rejected_run_fails() {
     let asked: serde_json::Value = serde_json::from_str(&asked.out).expect("the run");
     assert_eq!(asked["state"], "input_required");
     let run = asked["id"].as_str().expect("it has an id");
+    let unclear = shop.run(&["run", "answer", run, "check", "well, perhaps"]);
+    assert_eq!((unclear.code, &*unclear.out), (Some(1), ""), "{unclear:?}");
+    assert!(unclear.err.contains("answer one of: approve, reject"), "{unclear:?}");
     let answered = shop.did(&["run", "answer", run, "check", "no, too loud", "-o", "json"]);
     assert!(answered.contains(run), "{answered}");
     let watched = shop.run(&["run", "watch", run]);
@@ -95,7 +98,7 @@ fn on_a_terminal_the_question_is_asked_there_and_nodes_are_shown() {
     assert!(written.contains("check: Print 1 of HI!"), "{written}");
     // What is no answer is asked again.
     terminal.write_all(b"perhaps\n").expect("it is there");
-    let again = "answer one of: approve, reject\ncheck: Print 1 of HI!\n> ";
+    let again = "answer one of: approve, reject (INVALID_PARAMS)\ncheck: Print 1 of HI!\n> ";
     read_until(&mut terminal, &mut written, again);
     terminal.write_all(b"yes\n").expect("it is there");
     read_until(&mut terminal, &mut written, "printed: HI!");

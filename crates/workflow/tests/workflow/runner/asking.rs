@@ -112,6 +112,51 @@ async fn a_person_rejects() {
     assert!(site.told().is_empty());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_is_no_option_of_an_approval_is_objected_to() {
+    let outer = "
+name: outer
+nodes:
+  - {id: inner, type: workflow, config: {workflow: approval, inputs: {topic: all}}}
+";
+    let site = TestSite::start(&[ASKING, APPROVAL, outer]);
+    let unclear = Some("answer one of: approve, reject".to_owned());
+    for (workflow, expected) in [("approval", &unclear), ("outer", &unclear), ("asking", &None)] {
+        let inputs: &[_] = if workflow == "outer" { &[] } else { &[("topic", "\"it\"")] };
+        let task = site.run(workflow, inputs).await;
+        for text in ["", "hmm", "I approve of nothing"] {
+            let object = site.objection(workflow, &task.id, &Message::user(text)).await;
+            assert_eq!(object, *expected, "{workflow}: `{text}`");
+        }
+        for text in ["yes", "Approved: well done", "no"] {
+            let object = site.objection(workflow, &task.id, &Message::user(text)).await;
+            assert_eq!(object, None, "{workflow}: `{text}`");
+        }
+        let task = site.say(workflow, &task.id, Message::user("yes")).await;
+        completed(&task);
+        let late = site.objection(workflow, &task.id, &Message::user("hmm")).await;
+        assert_eq!(late, None, "{workflow} asks nothing any more");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_names_the_node_of_a_run_within_goes_down_too() {
+    let outer = "
+name: outer
+nodes:
+  - {id: inner, type: workflow, config: {workflow: approval, inputs: {topic: all}}}
+";
+    let site = TestSite::start(&[APPROVAL, outer]);
+    let task = site.run("outer", &[]).await;
+    let named = Message {
+        metadata: Some(Object::from_members([("node", Raw::string("inner"))])),
+        ..Message::user("yes")
+    };
+    let task = site.say("outer", &task.id, named).await;
+    completed(&task);
+    assert_eq!(text(&task), "ALL");
+}
+
 /// R24, in one process: what waits for a person waits through a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn questions_survive_a_restart() {

@@ -26,6 +26,7 @@ use nuncio_tasks::{
 use nuncio_workflow::runner::{
     Callee, Given, Note, RunId, Runner, Settings, Site, Source, Work,
     entry::read_log,
+    objection,
     view::{RunView, Standing},
 };
 use tokio::sync::Notify;
@@ -177,6 +178,17 @@ impl TestSite {
         let request = SendMessageRequest::new(message);
         let sent = self.tasks().send(&Self::call(workflow), request).await.expect("heard");
         sent.into_task().expect("a task")
+    }
+
+    /// Looks what is wrong with an answer to a run, before it is given.
+    pub(super) async fn objection(
+        &self,
+        workflow: &str,
+        run: &TaskId,
+        answer: &Message,
+    ) -> Option<String> {
+        let scope = Scope::from(&Self::call(workflow).place);
+        objection(&self.tasks(), &scope, run, answer).await.expect("it is known")
     }
 
     /// Cancels a run.
