@@ -32,6 +32,7 @@ pub(crate) mod trace;
 mod translate;
 pub(crate) mod tree;
 mod turnstile;
+mod unnamed;
 mod way;
 pub(crate) mod wire;
 

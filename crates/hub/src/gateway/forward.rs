@@ -301,6 +301,10 @@ impl Forwarding<'_> {
                 None => return Ok(()),
             },
             Ok(Opened::Whole(task)) => return self.take_whole(task).await,
+            Ok(Opened::Unanswered) => {
+                self.may_be_old = true;
+                Box::pin(self.again(way)).await
+            }
             Ok(Opened::Answer(response)) => match self.take(None, response).await? {
                 Step::Done => return Ok(()),
                 Step::GoOn => Box::pin(self.again(way)).await,
@@ -309,8 +313,8 @@ impl Forwarding<'_> {
         self.follow(way, events).await
     }
 
-    /// Sends the message. `None` if the work is to end, and the agent does not say in time what
-    /// it calls it.
+    /// Sends the message. `None` if the work is to end, and nobody knows in time what the agent
+    /// calls it.
     pub(super) async fn hand_over(&self, way: &Way) -> Option<Result<Opened, ClientError>> {
         let is_second = match self.brief_line(way) {
             Some(line) => match self.ask_briefly(line).await {
@@ -342,14 +346,25 @@ impl Forwarding<'_> {
             }
             () = self.turn.cancelled() => {}
         }
-        // Who answers when all is done is hung up on. All others name the task in a moment, and
-        // can be told to stop then.
-        if !way.streams() && !at_once {
-            return None;
+        // Nearly all name the task in a moment, and can be told to stop then. Who answers when all
+        // is done has it in a list at best.
+        let is_silent = !way.streams() && !at_once;
+        let naming = async {
+            tokio::select! {
+                biased;
+                opened = &mut sending => {
+                    count(opened.as_ref().err());
+                    Some(opened)
+                }
+                found = Box::pin(self.find_unnamed(way)), if is_silent => {
+                    Some(Ok(Opened::Answer(StreamResponse::Task(found?))))
+                }
+            }
+        };
+        match timeout(self.longest_naming(), naming).await.ok().flatten() {
+            None if self.note.task.is_some() => Some(Ok(Opened::Unanswered)),
+            opened => opened,
         }
-        let opened = timeout(self.longest_naming(), sending).await.ok()?;
-        count(opened.as_ref().err());
-        Some(opened)
     }
 
     /// Waits until an agent that has not answered is no longer there, as far as the directory
@@ -553,7 +568,7 @@ impl Forwarding<'_> {
         way.cancel(self.context(), &self.ours.task, self.note.task()).await
     }
 
-    /// Ends a task that the agent has not named: all we can do is hang up.
+    /// Ends a task that the agent has not named, and that was not found: all we can do is hang up.
     pub(super) async fn stop_unheard(&self, before: &str) -> Result<(), Failure> {
         let text = Message::agent(format!("canceled before {before}"));
         self.output.status(TaskState::Canceled, Some(text)).await.or_else(heard)

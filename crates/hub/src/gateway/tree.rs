@@ -12,7 +12,7 @@ use nuncio_protocol::{
     operation::CancelTaskRequest,
     service::{CallContext, Caller},
     state::TaskState,
-    task::Task,
+    task::{Task, TaskStatus},
 };
 use nuncio_tasks::{
     engine::{Call, Kin, Tasks},
@@ -225,16 +225,20 @@ async fn cancel_below(tasks: &Tasks, scope: Scope, id: TaskId) -> Result<Vec<End
 async fn cancel_one(tasks: &Tasks, head: Head) -> Result<Ended, Error> {
     let request = CancelTaskRequest { tenant: None, id: head.id.clone(), metadata: None };
     let outcome = tasks.cancel(&Call::new(head.place.clone()), request).await;
-    let (state, why) = match outcome {
-        Ok(task) => (nuncio_protocol::service::read(task)?.status.state, None),
+    let (state, said, why) = match outcome {
+        Ok(task) => {
+            let TaskStatus { state, message, .. } = nuncio_protocol::service::read(task)?.status;
+            let said = message.map(|message| message.text()).filter(|_| state.is_terminal());
+            (state, said, None)
+        }
         Err(error) => {
             // Whoever made the call may have ended it at the same moment.
             let kin = tasks.kin(&Scope::from(&head.place), &head.id).await?;
             let state = kin.map_or(head.state, |kin| kin.state);
-            (state, (!state.is_terminal()).then(|| error.message().to_owned()))
+            (state, None, (!state.is_terminal()).then(|| error.message().to_owned()))
         }
     };
-    Ok(Ended { head, state, why })
+    Ok(Ended { head, state, said, why })
 }
 
 /// A task that was told to end.
@@ -244,6 +248,8 @@ pub(crate) struct Ended {
     pub(crate) head: Head,
     /// Its state now.
     pub(crate) state: TaskState,
+    /// What was said about its end.
+    pub(crate) said: Option<String>,
     /// Why it goes on, if it does.
     pub(crate) why: Option<String>,
 }
@@ -255,17 +261,21 @@ struct EndedCall<'a> {
     task_id: &'a str,
     agent: &'a str,
     state: &'static str,
+    /// What was said about its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<&'a str>,
     /// Why it goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
 }
 
 impl<'a> From<&'a Ended> for EndedCall<'a> {
-    fn from(Ended { head, state, why }: &'a Ended) -> Self {
+    fn from(Ended { head, state, said, why }: &'a Ended) -> Self {
         Self {
             task_id: head.id.as_str(),
             agent: head.place.agent.as_str(),
             state: state.as_str(),
+            said: said.as_deref(),
             why: why.as_deref(),
         }
     }

@@ -40,6 +40,8 @@ pub(crate) enum Opened {
     Whole(Task),
     /// It will fetch it.
     Laid(Handed),
+    /// Nothing yet, and the task is to end, whose name is known.
+    Unanswered,
 }
 
 impl Way {
@@ -68,6 +70,14 @@ impl Way {
         match self {
             Self::Called(line) => can_say(line, Operation::GetTask),
             Self::Fetched(..) => false,
+        }
+    }
+
+    /// Returns the line to an agent that can be asked which tasks it has.
+    pub(crate) fn lists(&self) -> Option<&Line> {
+        match self {
+            Self::Called(line) => can_say(line, Operation::ListTasks).then_some(line),
+            Self::Fetched(..) => None,
         }
     }
 
@@ -160,6 +170,6 @@ pub(crate) fn not_a2a(cause: &str) -> ClientError {
     ClientError::Peer(Error::new(ErrorKind::InvalidAgentResponse, cause))
 }
 
-fn unexpected() -> ClientError {
+pub(super) fn unexpected() -> ClientError {
     not_a2a("the answer is not of its operation")
 }

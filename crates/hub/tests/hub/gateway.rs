@@ -22,5 +22,6 @@ mod stand_in;
 mod strangers;
 mod streams;
 mod tree;
+mod unnamed;
 mod wire;
 mod world;

@@ -170,6 +170,7 @@ struct Stopped {
     #[serde(flatten)]
     between: Between,
     state: String,
+    said: Option<String>,
     why: Option<String>,
 }
 
@@ -302,7 +303,8 @@ pub(super) fn show_canceled(canceled: &Canceled, output: &mut Output) -> Result<
         format!("{}  {}  {}", task.id, task.between.agent(), state_name(&task.state))
     };
     for task in &canceled.stopped {
-        output.field("Stopped", &told(task))?;
+        let said = task.said.as_ref().map(|said| format!(": {said}")).unwrap_or_default();
+        output.field("Stopped", &format!("{}{said}", told(task)))?;
     }
     for task in &canceled.going_on {
         let why = task.why.as_deref().unwrap_or("nobody knows why");

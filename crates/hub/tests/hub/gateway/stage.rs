@@ -67,6 +67,11 @@ impl Stage {
         self.until(name, |play| play.running > 0).await;
     }
 
+    /// Waits until the script of a name was begun so often.
+    pub(crate) async fn has_begun(&self, name: &str, times: usize) {
+        self.until(name, |play| play.begun >= times).await;
+    }
+
     /// Waits until the script of a name has run, and runs no more.
     pub(crate) async fn has_stopped(&self, name: &str) {
         self.until(name, |play| play.begun > 0 && play.running == 0).await;

@@ -98,6 +98,9 @@ pub(crate) struct StoppedView {
     /// Its state now. One that is not over yet ends as soon as its agent lets go of it.
     #[schema(value_type = String)]
     pub(crate) state: &'static str,
+    /// What was last said about its end, in a line: by its agent, or by the hub in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) said: Option<String>,
     /// Why it goes on, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
@@ -155,8 +158,9 @@ impl Between {
 
 impl StoppedView {
     pub(crate) fn new(hub: &Hub, who: &Who, ended: Ended) -> Self {
-        let Ended { head: Head { id, place, .. }, state, why } = ended;
-        Self { between: Between::new(hub, who, &place), state: state.as_str(), id, why }
+        let Ended { head: Head { id, place, .. }, state, said, why } = ended;
+        let said = said.map(|said| line(&said)).filter(|said| !said.is_empty());
+        Self { between: Between::new(hub, who, &place), state: state.as_str(), said, id, why }
     }
 }
 
