@@ -253,7 +253,7 @@ fn the_audit_trail_says_who_did_what_and_where_it_was_changed() {
     let all = owner.did(&["audit", "-o", "json"]);
     assert!(all.contains("agent.add") && all.contains("rule.put"), "{all}");
     let newest = owner.did(&["audit", "--last", "1", "-o", "json"]);
-    let newest: serde_json::Value = serde_json::from_str(&newest).expect("one document");
+    let newest: Value = serde_json::from_str(&newest).expect("one document");
     assert_eq!(newest["lines"].as_array().map(Vec::len), Some(1), "{newest}");
     assert_eq!(newest["lines"][0]["line"]["action"], "rule.put", "{newest}");
     assert_eq!((&newest["last"], &newest["whole"]), (&seq.into(), &true.into()), "{newest}");
