@@ -114,7 +114,8 @@ pub(crate) async fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let source = match in_directory(given)? {
         Some((source, key)) => {
             if arguments.api_key.is_none() {
-                arguments.bearer = arguments.bearer.or(key.map(|key| key.expose().to_owned()));
+                let key = || key.map(|key| key.expose().to_owned());
+                arguments.bearer = arguments.bearer.or_else(key);
             }
             source
         }

@@ -56,15 +56,12 @@ impl Search {
                 .hint("name it with -a, such as `-a localhost:7420`, or set A2ACLI_AGENT_CARD"));
         };
         let mut proof = proof(settings)?;
-        let (source, is_in_directory) = match in_directory(&agent)? {
-            Some((source, key)) => {
-                proof = proof.or(key.map(Proof::Bearer));
-                (source, true)
-            }
-            None => {
-                let source = CardSource::parse(&agent);
-                (source.map_err(|error| Failure::usage(error.to_string()))?, false)
-            }
+        let (source, is_in_directory) = if let Some((source, key)) = in_directory(&agent)? {
+            proof = proof.or_else(|| key.map(Proof::Bearer));
+            (source, true)
+        } else {
+            let source = CardSource::parse(&agent);
+            (source.map_err(|error| Failure::usage(error.to_string()))?, false)
         };
         let who = Who {
             home: source.as_url().and_then(|url| Origin::parse(url).ok()),
