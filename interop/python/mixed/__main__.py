@@ -138,8 +138,9 @@ def _until_at_work(hub: Hub, run: str, seen: int) -> int:
     """Waits until more has come from all agents that work, and returns how much."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
+        # Before its first word a run has no nodes.
         outer = _nodes(hub, run)
-        nested = outer["nested"].get("task_id")
+        nested = outer.get("nested", {}).get("task_id")
         inner = _nodes(hub, nested) if nested else {}
         if inner and "task_id" in inner["old"] and "task_id" in outer["far"]:
             far = _pieces(hub, outer["far"])
