@@ -15,9 +15,9 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
 /// How long [`Receiver::until`] waits before the test fails instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -54,8 +54,8 @@ pub struct Request {
 pub enum Answer {
     /// Answers with a status and no body.
     Status(u16),
-    /// The same after a while.
-    Late(Duration, u16),
+    /// The same, once the test notifies it.
+    Held(Arc<Notify>, u16),
     /// Answers with a redirect (307) to this address.
     Redirect(String),
     /// Says nothing and keeps the connection open.
@@ -201,8 +201,8 @@ impl Shared {
         };
         match self.record(request) {
             Answer::Status(status) => Ok(response(status)),
-            Answer::Late(delay, status) => {
-                sleep(delay).await;
+            Answer::Held(told, status) => {
+                told.notified().await;
                 Ok(response(status))
             }
             Answer::Redirect(target) => {

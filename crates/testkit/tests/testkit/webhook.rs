@@ -1,10 +1,11 @@
 //! A receiver of webhooks that answers as it is told.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use nuncio_testkit::webhook::{Answer, Receiver};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 /// Posts over a connection of its own; returns all that comes back until the server closes.
@@ -47,8 +48,10 @@ async fn requests_are_recorded_in_order() {
 async fn answers_follow_the_script_of_their_path() {
     let receiver = Receiver::start().await;
     let redirect = Answer::Redirect("http://elsewhere.invalid/".to_owned());
+    let told = Arc::new(Notify::new());
+    told.notify_one();
     receiver.answer("/a", [Answer::Status(503), redirect]);
-    receiver.answer("/a", [Answer::Close, Answer::Late(Duration::from_millis(10), 202)]);
+    receiver.answer("/a", [Answer::Close, Answer::Held(Arc::clone(&told), 202)]);
     receiver.otherwise("/a", Answer::Status(410));
     for (path, expected) in [
         ("/a", "HTTP/1.1 503 "),

@@ -1,6 +1,6 @@
 //! Receivers that hang hold up nobody else.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use nuncio_protocol::{
     ids::PushConfigId, operation::DeleteTaskPushNotificationConfigRequest,
@@ -8,6 +8,7 @@ use nuncio_protocol::{
 };
 use nuncio_tasks::store::{Lease, Progress, Store as _};
 use nuncio_testkit::webhook::{Answer, Receiver};
+use tokio::sync::Notify;
 
 use crate::push::world::{World, call, check_order, name};
 
@@ -70,8 +71,8 @@ async fn a_fine_webhook_beside_hanging_ones_at_the_same_host_goes_on() {
 #[tokio::test]
 async fn a_webhook_that_is_removed_while_it_waits_for_its_turn_is_not_called() {
     let world = World::with(|push| push.at_once(64, 1)).await;
-    let slow = Duration::from_millis(500);
-    world.receiver.answer("/slow", [Answer::Late(slow, 200)]);
+    let removed = Arc::new(Notify::new());
+    world.receiver.answer("/slow", [Answer::Held(Arc::clone(&removed), 200)]);
     world.open("count 0", Some(world.webhook("/slow"))).await;
     world.receiver.until("/slow", 1).await;
     let mut config = world.webhook("/gone");
@@ -89,9 +90,12 @@ async fn a_webhook_that_is_removed_while_it_waits_for_its_turn_is_not_called() {
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    // Who gets its turn within a moment is not looked at again.
+    tokio::time::sleep(Duration::from_millis(200)).await;
     let id = PushConfigId::parse("gone").unwrap();
     let request = DeleteTaskPushNotificationConfigRequest { tenant: None, task_id: task, id };
     world.tasks.delete_push_config(&call(), request).await.unwrap();
+    removed.notify_one();
     // Behind the second event of the slow one, everything that waited has had its turn.
     world.receiver.until("/slow", 2).await;
     world.open("count 0", Some(world.webhook("/last"))).await;
