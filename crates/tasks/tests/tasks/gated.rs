@@ -203,8 +203,8 @@ async fn state(tasks: &Tasks, task: &Task) -> TaskState {
     task.into_value().expect("a task").status.state
 }
 
-/// Follows a task to its end.
-async fn end(tasks: &Tasks, task: &Task) -> TaskState {
+/// Follows a task until its state is such, and returns that.
+async fn until(tasks: &Tasks, task: &Task, is_such: impl Fn(TaskState) -> bool) -> TaskState {
     let request = SubscribeToTaskRequest { tenant: None, id: task.id.clone() };
     let mut events = tasks.subscribe(&call(), request).await.expect("it can be followed");
     let followed = async {
@@ -212,20 +212,24 @@ async fn end(tasks: &Tasks, task: &Task) -> TaskState {
         while let Some(event) = events.next().await {
             let event = event.expect("an event").response.into_value().expect("an event");
             last = event.state().unwrap_or(last);
-            if last.is_terminal() {
+            if is_such(last) {
                 break;
             }
         }
         last
     };
-    timeout(PATIENCE, followed).await.expect("it ends")
+    timeout(PATIENCE, followed).await.expect("it comes to that")
+}
+
+/// Follows a task to its end.
+async fn end(tasks: &Tasks, task: &Task) -> TaskState {
+    until(tasks, task, TaskState::is_terminal).await
 }
 
 /// Waits until the agent has said all it says before it hangs.
 async fn works(tasks: &Tasks, task: &Task) {
-    while state(tasks, task).await != TaskState::Working {
-        sleep(Duration::from_millis(1)).await;
-    }
+    let reached = until(tasks, task, |state| state == TaskState::Working).await;
+    assert_eq!(reached, TaskState::Working);
 }
 
 #[tokio::test]
