@@ -43,7 +43,7 @@ pub use self::{
     edit::{Below, Patch},
     feed::{Feed, Item, Passing, Reader},
     health::{Heartbeat, Probed},
-    keys::{ADMIN, ENROL, Enrolment, Issued, MAX_TOKENS, READ},
+    keys::{ADMIN, ADMINISTRATOR, ENROL, Enrolment, Issued, MAX_TOKENS, READ},
     options::{Liveness, Options},
     register::{NewAgent, Registered, Registrar, Registration},
     rules::{CONFIGURED, MAX_RULES},

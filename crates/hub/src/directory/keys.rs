@@ -19,6 +19,9 @@ pub const ENROL: &str = "enrol";
 /// What an administrator's key may do: everything.
 pub const ADMIN: &str = "admin";
 
+/// Whose the hub's own key is, which comes from its settings. No other key has this name.
+pub const ADMINISTRATOR: &str = "administrator";
+
 /// What a viewer's key may do: look.
 pub const READ: &str = "read";
 
@@ -147,6 +150,10 @@ impl Directory {
         if name.is_empty() || name.len() > 256 || name.chars().any(char::is_control) {
             return Err(Error::invalid("name", "is 1 to 256 bytes without control characters"));
         }
+        if name == ADMINISTRATOR {
+            let what = format!("`{ADMINISTRATOR}` has the key of the hub's settings; use another");
+            return Err(Error::invalid("name", what));
+        }
         if let Some(unknown) = scopes.iter().find(|scope| !matches!(scope.as_str(), ADMIN | READ)) {
             return Err(Error::invalid(
                 "scopes",
@@ -178,11 +185,33 @@ impl Directory {
     ) -> Result<(), Error> {
         self.change(|state| {
             let mut change = Change::new(&Actor::configuration());
-            let is_known = state.key(key.id()).is_some_and(|record| record.revoked().is_none());
-            if !is_known {
-                let record = key.record(name).with_scopes([ADMIN]);
-                change.key(&record.with_organisation(organisation.as_str()));
-                change.note("key.admit", key.id(), name);
+            admit(state, &mut change, (organisation, key, name));
+            Ok((change, ()))
+        })
+        .await
+    }
+
+    /// Lets in a key that was made elsewhere, as the administrator's of this name, and revokes
+    /// every other that was.
+    pub async fn admit_only_administrator(
+        &self,
+        organisation: &Organisation,
+        key: &ApiKey,
+        name: &str,
+    ) -> Result<(), Error> {
+        self.change(|state| {
+            let mut change = Change::new(&Actor::configuration());
+            admit(state, &mut change, (organisation, key, name));
+            let others = state.keys().filter(|record| {
+                record.id() != key.id()
+                    && record.revoked().is_none()
+                    && is_of(record, organisation)
+                    && *record.caller() == Caller::User(name.into())
+                    && **record.scopes() == [ADMIN]
+            });
+            for other in others {
+                change.key(&KeyRecord::clone(other).into_revoked());
+                change.note("key.revoke", other.id(), name);
             }
             Ok((change, ()))
         })
@@ -207,6 +236,19 @@ impl Directory {
             Ok((change, ()))
         })
         .await
+    }
+}
+
+fn admit(
+    state: &State,
+    change: &mut Change,
+    (organisation, key, name): (&Organisation, &ApiKey, &str),
+) {
+    let is_known = state.key(key.id()).is_some_and(|record| record.revoked().is_none());
+    if !is_known {
+        let record = key.record(name).with_scopes([ADMIN]);
+        change.key(&record.with_organisation(organisation.as_str()));
+        change.note("key.admit", key.id(), name);
     }
 }
 

@@ -11,7 +11,8 @@ use super::{HumanDuration, Placed, SecretText, WebUrl};
 #[non_exhaustive]
 pub struct Authentication {
     /// The administrator's key. Unless set, the first start makes one. It is kept in the data
-    /// folder; one that is set takes the place of the one there, which opens nothing any more.
+    /// folder; one that is set takes the place of the one there, and of those of other hubs
+    /// on the same database.
     pub admin_key: Option<SecretText>,
     /// Those whose tokens (JWT) are believed.
     pub issuers: Vec<Issuer>,

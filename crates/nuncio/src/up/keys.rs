@@ -6,14 +6,11 @@ use std::{
 };
 
 use anyhow::Context as _;
-use nuncio::configuration::Configuration;
+use nuncio::configuration::{Configuration, Database};
 use nuncio_auth::{ApiKey, pair::Minter};
-use nuncio_hub::{Error, Hub, directory::Actor};
+use nuncio_hub::{Hub, directory::ADMINISTRATOR};
 
 use crate::data::{Data, write_secret};
-
-/// What the audit trail calls whoever has the key of the first start.
-pub(super) const ADMINISTRATOR: &str = "administrator";
 
 /// The administrator's key, and where it is.
 pub(super) struct Key {
@@ -25,30 +22,33 @@ pub(super) struct Key {
 /// Lets the administrator in: with the key that was set from outside, or with the one in the
 /// data folder, which the first start makes.
 ///
-/// There is one such key. One that is set takes the place of the one in the data folder, where
-/// the other commands find it.
+/// There is one such key: whatever else the database lets in as the administrator's is revoked.
+/// Only hubs that share a database have one each, unless one is set for them.
 pub(super) async fn administrator(
     hub: &Hub,
     configuration: &Configuration,
     data: &Data,
 ) -> anyhow::Result<Key> {
-    let path = data.directory().join("admin.key");
-    let kept = read_key(&path)?;
     let set = match &configuration.authentication.admin_key {
         Some(text) => Some(text.0.expose().parse().context("authentication.admin_key")?),
         None => None,
     };
+    // What is in memory is soon forgotten, and the key of the database on disk is not to be.
+    let name = match (&set, &configuration.database) {
+        (Some(_), Database::Memory) => "admin-in-memory.key",
+        _ => "admin.key",
+    };
+    let path = data.directory().join(name);
+    let kept = read_key(&path)?;
     let is_new = set.is_none() && kept.is_none();
+    let is_only = set.is_some() || !matches!(configuration.database, Database::Postgres(_));
     let key = set.or_else(|| kept.clone()).unwrap_or_else(|| ApiKey::generate(ADMINISTRATOR).0);
 
     let organisation = &hub.settings.organisation;
-    hub.directory.admit_administrator(organisation, &key, ADMINISTRATOR).await?;
-    if let Some(old) = kept.as_ref().filter(|old| old.id() != key.id()) {
-        match hub.directory.revoke(organisation, old.id(), &Actor::configuration()).await {
-            // Another database than that of the folder's last start.
-            Ok(()) | Err(Error::Unknown { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
+    if is_only {
+        hub.directory.admit_only_administrator(organisation, &key, ADMINISTRATOR).await?;
+    } else {
+        hub.directory.admit_administrator(organisation, &key, ADMINISTRATOR).await?;
     }
     // Last, so that a start that was broken off does all of it again.
     if kept.as_ref() != Some(&key) {

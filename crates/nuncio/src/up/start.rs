@@ -56,7 +56,7 @@ pub(super) async fn start(
     agents::configure(&hub, (configuration, file), demo.as_deref()).await?;
     notice::leave(&hub, address, &key, file)?;
     let login = Login {
-        name: keys::ADMINISTRATOR.to_owned(),
+        name: directory::ADMINISTRATOR.to_owned(),
         organisation: hub.settings.organisation.clone(),
         is_administrator: true,
     };

@@ -112,29 +112,79 @@ fn a_hub_in_a_relative_folder_is_found_from_every_other() {
     assert!(came.err.contains("NUNCIO_KEY"), "{}", came.err);
 }
 
+/// Starts a hub whose administrator's key is set.
+fn start_with(user: User, key: &str, arguments: &[&str]) -> Owner {
+    let mut command = user.command(&["up", "--port", "0"]);
+    command.args(arguments).env("NUNCIO_ADMIN_KEY", key);
+    Owner { hub: Program::start(&mut command), user }
+}
+
+fn new_key() -> String {
+    nuncio_auth::ApiKey::generate("administrator").0.to_string()
+}
+
+impl Owner {
+    /// Tells whether a key opens the hub.
+    #[track_caller]
+    fn opens(&self, key: &str) -> bool {
+        let (head, _) = self.ask(Some(key), "/api/v1/agents");
+        assert!(["HTTP/1.1 200", "HTTP/1.1 401"].iter().any(|status| head.starts_with(status)));
+        head.starts_with("HTTP/1.1 200")
+    }
+
+    /// Ends the hub.
+    fn stop(self) -> User {
+        self.user
+    }
+}
+
 /// A key that is set is the only one: what a start made before it opens nothing any more.
 #[test]
 fn a_key_that_is_set_takes_the_place_of_the_one_that_was_made() {
     let owner = Owner::new(&[]);
-    let made = std::fs::read_to_string(owner.key_file()).unwrap();
-    let (set, _) = nuncio_auth::ApiKey::generate("administrator");
-    let set = set.to_string();
-    let Owner { user, hub } = owner;
-    drop(hub);
-
-    let mut command = user.command(&["up", "--port", "0"]);
-    command.env("NUNCIO_ADMIN_KEY", &set);
-    let owner = Owner { hub: Program::start(&mut command), user };
-    let (head, _) = owner.ask(Some(&set), "/api/v1/agents");
-    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-    let (head, _) = owner.ask(Some(made.trim()), "/api/v1/agents");
-    assert!(head.starts_with("HTTP/1.1 401"), "{head}");
+    let made = key(&owner);
+    let set = new_key();
+    let owner = start_with(owner.stop(), &set, &[]);
+    assert!(owner.opens(&set) && !owner.opens(&made));
     owner.did(&["agents"]);
-    assert_eq!(std::fs::read_to_string(owner.key_file()).unwrap().trim(), set);
+    assert_eq!(key(&owner), set);
+    assert!(owner.restart().opens(&set));
+}
 
+/// Which keys there are is known by the database, not by the file beside it.
+#[test]
+fn the_administrators_key_is_the_only_one_of_the_database() {
+    let owner = Owner::new(&[]);
+    let made = key(&owner);
+    std::fs::remove_file(owner.key_file()).unwrap();
+    let (first, second) = (new_key(), new_key());
+    let owner = start_with(owner.stop(), &first, &[]);
+    assert!(owner.opens(&first) && !owner.opens(&made));
+    let other = owner.did(&["token", "user", "--admin", "ann"]);
+    std::fs::remove_file(owner.key_file()).unwrap();
+    let owner = start_with(owner.stop(), &second, &[]);
+    assert!(owner.opens(&second) && !owner.opens(&first) && !owner.opens(&made));
+    assert!(owner.opens(other.trim()), "keys of people stay");
+    // Whoever has lost the file gets another key, and the one in the file opens nothing.
+    std::fs::remove_file(owner.key_file()).unwrap();
     let owner = owner.restart();
-    let (head, _) = owner.ask(Some(&set), "/api/v1/agents");
-    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert!(owner.opens(&key(&owner)) && !owner.opens(&second));
+    let refused = owner.run(&["token", "user", "--admin", "administrator"]);
+    assert!(refused.code == 1 && refused.err.contains("use another"), "{}", refused.err);
+}
+
+/// The key in the data folder is that of the database, which a hub in memory leaves alone.
+#[test]
+fn a_key_that_is_set_for_a_hub_in_memory_leaves_the_one_that_was_made() {
+    let owner = Owner::new(&[]);
+    let made = key(&owner);
+    let set = new_key();
+    let owner = start_with(owner.stop(), &set, &["--in-memory"]);
+    assert!(owner.opens(&set) && !owner.opens(&made));
+    owner.did(&["agents"]);
+    let owner = owner.restart();
+    assert!(owner.opens(&made) && !owner.opens(&set));
+    owner.did(&["agents"]);
 }
 
 /// As callers of the hub reach it, with the key that the other commands show.
