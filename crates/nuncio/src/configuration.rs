@@ -61,7 +61,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     agent::{Agent, Credential, Delivery, Kind, Reached, SkillAccess},
-    authentication::{Authentication, Issuer},
+    authentication::{Authentication, Certificates, CertifiedCaller, Issuer},
     budgets::{Budget, Budgets},
     cards::{CardSignatures, Cards, TrustedKeys},
     change::Changes,
@@ -78,8 +78,8 @@ pub use self::{
     rule::{Effect, OperationName, Rule, Subject},
     telemetry::{Level, LogFormat, Otlp, Telemetry},
     units::{
-        AddressRange, BrowserHost, ByteSize, HumanDuration, InvalidValue, ListenAddress, Placed,
-        SecretText, WebUrl,
+        AddressRange, BrowserHost, ByteSize, Fingerprint, HumanDuration, InvalidValue,
+        ListenAddress, Placed, SecretText, WebUrl,
     },
     watch::Watcher,
 };

@@ -166,7 +166,7 @@ impl Who {
         Some(Self { identity: Arc::new(identity), organisation, role, session: Some(id) })
     }
 
-    fn of(identity: Identity, hub: &Hub) -> Result<Self, Problem> {
+    fn of(mut identity: Identity, hub: &Hub) -> Result<Self, Problem> {
         let organisation = match &identity.organisation {
             Some(name) => Organisation::parse(name)
                 .map_err(|_| Problem::forbidden("the credential names no organisation"))?,
@@ -182,7 +182,13 @@ impl Who {
                 let enrolment = identity.key.as_deref().and_then(Enrolment::of);
                 Role::Newcomer(enrolment.unwrap_or_default())
             }
-            Caller::Agent(id) => Role::Agent(known(hub, &organisation, id)?),
+            Caller::Agent(text) => {
+                let id = known(hub, &organisation, text)?;
+                if **text != *id.as_str() {
+                    identity.caller = Caller::Agent(id.as_str().into());
+                }
+                Role::Agent(id)
+            }
             _ if has(ADMIN) => Role::Administrator,
             _ if has(READ) => Role::Viewer,
             _ => Role::Person,
@@ -298,13 +304,13 @@ fn note_refusal(head: &Parts, hub: &Hub, why: Why) {
     hub.trail.refused(&actor, organisation.as_ref(), ("credential.refuse", key.id(), &detail));
 }
 
-/// An agent that was removed is nobody, whatever token it shows.
-fn known(hub: &Hub, organisation: &Organisation, id: &Arc<str>) -> Result<AgentId, Problem> {
-    let id = AgentId::parse(id).map_err(|_| Refusal::Missing)?;
-    match hub.directory.state().present(organisation, &id) {
-        Some(_) => Ok(id),
-        None => Err(Refusal::Missing.into()),
-    }
+/// Finds an agent by its id, or by its name, as issuers elsewhere call it. One that was removed
+/// is nobody, whatever it shows.
+fn known(hub: &Hub, organisation: &Organisation, text: &str) -> Result<AgentId, Problem> {
+    let state = hub.directory.state();
+    let by_id = AgentId::parse(text).ok().filter(|id| state.present(organisation, id).is_some());
+    let by_name = || state.find(organisation, text).map(|agent| agent.id.clone());
+    by_id.or_else(by_name).ok_or_else(|| Refusal::Missing.into())
 }
 
 /// Returns the secret in a browser's cookie.

@@ -10,8 +10,8 @@ use nuncio_hub::{
 use nuncio_protocol::ids::Organisation;
 
 use super::{
-    Agent, CardSignatures, Configuration, Credential, Kind, Place, Placed, Problem, Subject,
-    budgets, check_kinds, nearest::nearest,
+    Agent, CardSignatures, CertifiedCaller, Configuration, Credential, Kind, Place, Placed,
+    Problem, Subject, budgets, check_kinds, nearest::nearest,
 };
 
 /// Looks for what contradicts something else.
@@ -26,6 +26,7 @@ pub(super) fn check(configuration: &Configuration) -> Vec<Problem> {
     parents(configuration, &mut problems);
     rules(configuration, &mut problems);
     issuers(configuration, &mut problems);
+    certificates(configuration, &mut problems);
     whole(configuration, &mut problems);
     problems
 }
@@ -236,6 +237,37 @@ fn issuers(configuration: &Configuration, problems: &mut Vec<Problem>) {
             let what = format!("the issuer in line {line} may use the same names for others");
             let fix = "give each issuer but one a `prefix` of its own";
             problems.push(at(&issuer.issuer, format!("{key}.prefix"), what).fix(fix));
+        }
+    }
+}
+
+fn certificates(configuration: &Configuration, problems: &mut Vec<Problem>) {
+    const KEY: &str = "authentication.certificates";
+    let Some(certificates) = &configuration.authentication.certificates else { return };
+    let mut wrong = |key: &str, what: &str, fix: &str| {
+        problems.push(Problem::new(Place::at(0, 0), format!("{KEY}{key}"), what).fix(fix));
+    };
+    if configuration.tls.as_ref().is_none_or(|tls| tls.client_ca.is_none()) {
+        let fix = "name the file with their issuers in `tls.client_ca`";
+        wrong("", "callers are asked for no certificate", fix);
+    }
+    if certificates.agents_by_uri.as_ref().is_some_and(|prefix| !prefix.ends_with('/')) {
+        let what = "the name of an agent would begin in the midst of a word";
+        wrong(".agents_by_uri", what, "end it with a `/`");
+    }
+    for (index, certified) in certificates.callers.iter().enumerate() {
+        let CertifiedCaller { caller, uri, dns_name, sha256 } = certified;
+        let key = format!("{KEY}.callers[{index}]");
+        if !matches!(caller.get(), Subject::Agent(_) | Subject::User(_)) {
+            let what = format!("`{}` is not one caller", caller.get());
+            let fix = "name an agent, or `user:NAME`";
+            problems.push(at(caller, format!("{key}.caller"), what).fix(fix));
+        }
+        let given = [uri.is_some(), dns_name.is_some(), sha256.is_some()];
+        if given.iter().filter(|is_given| **is_given).count() != 1 {
+            let what = "expected one of `uri`, `dns_name` and `sha256`";
+            let fix = "name what the certificate of this caller has, in an entry for each";
+            problems.push(at(caller, key, what).fix(fix));
         }
     }
 }

@@ -266,6 +266,21 @@ fn contradictions_are_refused() {
         &format!("authentication: {{issuers: [{issuer}, {issuer}]}}"),
         "authentication.issuers[1].prefix",
     );
+    let certificates = |text: &str| {
+        format!(
+            "tls: {{certificate: c, key: k, client_ca: i}}\n\
+             authentication: {{certificates: {{{text}}}}}"
+        )
+    };
+    check("authentication: {certificates: {}}", "authentication.certificates");
+    for (text, key) in [
+        ("agents_by_uri: 'spiffe://a/b'", ".agents_by_uri"),
+        ("callers: [{caller: '*', uri: u}]", ".callers[0].caller"),
+        ("callers: [{caller: a}]", ".callers[0]"),
+        ("callers: [{caller: a, uri: u, dns_name: d}]", ".callers[0]"),
+    ] {
+        check(&certificates(text), &format!("authentication.certificates{key}"));
+    }
 }
 
 #[test]

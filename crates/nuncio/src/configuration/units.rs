@@ -350,6 +350,43 @@ impl fmt::Display for AddressRange {
     }
 }
 
+/// The SHA-256 hash of a certificate, as `openssl x509 -fingerprint -sha256` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(pub [u8; 32]);
+
+textual!(
+    Fingerprint,
+    "a SHA-256 hash: 64 hexadecimal digits, with or without colons",
+    r"^([0-9a-fA-F]{2}:?){31}[0-9a-fA-F]{2}$"
+);
+
+impl FromStr for Fingerprint {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        let mut rest = text.trim();
+        let mut bytes = [0; 32];
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            if index > 0 {
+                rest = rest.strip_prefix(':').unwrap_or(rest);
+            }
+            let (digits, behind) = rest.split_at_checked(2).ok_or(Self::EXPECTED)?;
+            if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                return Err(Self::EXPECTED);
+            }
+            *byte = u8::from_str_radix(digits, 16).map_err(|_| Self::EXPECTED)?;
+            rest = behind;
+        }
+        if rest.is_empty() { Ok(Self(bytes)) } else { Err(Self::EXPECTED) }
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
 /// A secret in the file, usually taken from the environment: `${TOKEN}`.
 #[derive(Clone)]
 pub struct SecretText(pub Secret);
@@ -565,6 +602,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn fingerprints_are_as_openssl_shows_them() {
+        let plain = "00ff".repeat(16);
+        let expected = Fingerprint([0, 255].repeat(16).try_into().unwrap());
+        assert_eq!(plain.parse(), Ok(expected));
+        assert_eq!(["00:FF"; 16].join(":").parse(), Ok(expected));
+        assert_eq!(expected.to_string(), plain);
+        for text in
+            ["", "00", &plain[1..], &"+1".repeat(32), &format!("{plain}:"), &plain.repeat(2)]
+        {
+            assert_eq!(text.parse(), Err::<Fingerprint, _>(Fingerprint::EXPECTED), "{text}");
+        }
+    }
+
     #[track_caller]
     fn check_url(text: &str, is_plain: Option<bool>) {
         let read: Option<WebUrl> = text.parse().ok();
@@ -598,6 +649,7 @@ mod tests {
             let _ = text.parse::<ListenAddress>();
             let _ = text.parse::<WebUrl>();
             let _ = text.parse::<BrowserHost>();
+            let _ = text.parse::<Fingerprint>();
         }
     }
 }

@@ -5,10 +5,10 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anyhow::{Context as _, bail};
 use ipnet::IpNet;
 use nuncio::{
-    configuration::{self, Configuration, Database, Dialect, Layers, Loaded},
+    configuration::{self, Configuration, Database, Dialect, Layers, Loaded, Subject},
     telemetry::Telemetry,
 };
-use nuncio_auth::{Gatekeeper, JwtIssuer, rules};
+use nuncio_auth::{Gatekeeper, JwtIssuer, Mtls, rules};
 use nuncio_client::Origin;
 use nuncio_hub::{
     Directory, Hub, Login, Metrics,
@@ -24,7 +24,7 @@ use nuncio_net::{
     egress::{Errand, Purpose},
     listen::{self, ClientAuth, Listener, Tls, reachable, told_to_stop},
 };
-use nuncio_protocol::{card::sign::KeySet, ids::Organisation, json};
+use nuncio_protocol::{card::sign::KeySet, ids::Organisation, json, service::Caller};
 use nuncio_store::postgres::{self, NotifyHints};
 use nuncio_tasks::{hints::Hints, push::Push};
 use tokio::net::lookup_host;
@@ -274,6 +274,9 @@ fn gatekeeper(
     for issuer in &authentication.issuers {
         gatekeeper = gatekeeper.jwt(jwt(issuer, guard)?);
     }
+    if let Some(certificates) = &authentication.certificates {
+        gatekeeper = gatekeeper.mtls(mtls(certificates));
+    }
     if authentication.open {
         gatekeeper = gatekeeper.open_to_loopback();
     }
@@ -305,6 +308,33 @@ fn jwt(issuer: &configuration::Issuer, guard: &Guard) -> anyhow::Result<JwtIssue
         jwt = jwt.discovery(url.as_str());
     }
     Ok(jwt)
+}
+
+fn mtls(certificates: &configuration::Certificates) -> Mtls {
+    let mut mtls = Mtls::new();
+    for certified in &certificates.callers {
+        let caller = match certified.caller.get() {
+            Subject::User(name) => Caller::User(name.as_str().into()),
+            // The configuration has been checked: whoever is no user is an agent.
+            agent => Caller::Agent(agent.to_string().into()),
+        };
+        if let Some(uri) = &certified.uri {
+            mtls = mtls.uri(uri, caller.clone());
+        }
+        if let Some(name) = &certified.dns_name {
+            mtls = mtls.dns_name(name, caller.clone());
+        }
+        if let Some(fingerprint) = certified.sha256 {
+            mtls = mtls.pin(fingerprint.0, caller);
+        }
+    }
+    if let Some(prefix) = &certificates.agents_by_uri {
+        mtls = mtls.agents_by_uri(prefix);
+    }
+    if let Some(domain) = &certificates.agents_by_domain {
+        mtls = mtls.agents_by_domain(domain);
+    }
+    if certificates.beside_tokens { mtls.beside_tokens() } else { mtls }
 }
 
 /// Returns the URL that callers are told: never what a request claims.

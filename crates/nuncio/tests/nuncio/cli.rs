@@ -4,6 +4,7 @@ mod commands;
 mod errors;
 mod help;
 mod hub_file;
+pub(crate) mod issuer;
 mod secrets;
 mod snapshots;
 mod streams;

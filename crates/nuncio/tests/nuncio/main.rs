@@ -1,6 +1,7 @@
 //! The program from outside. One program, since each costs a link.
 
 mod backup;
+mod certificates;
 mod cli;
 mod demo;
 mod doctor;

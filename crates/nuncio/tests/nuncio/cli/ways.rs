@@ -10,12 +10,12 @@ use std::{
 use nuncio_net::listen::{ClientAuth, Tls};
 use nuncio_protocol::{message::Message, state::TaskState};
 use nuncio_server::{Agent, Failure, Output, Server, Turn};
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-};
 use tokio::runtime::Runtime;
 
-use crate::cli::support::{User, serve, serve_here};
+use crate::cli::{
+    issuer::Issuer,
+    support::{User, serve, serve_here},
+};
 
 /// Answers documents, and remembers what was asked.
 struct Recorder {
@@ -217,36 +217,9 @@ impl Agent for Echo {
     }
 }
 
-/// Somebody who issues certificates, to an agent and to a user who keeps them in files.
-struct Issuer(CertifiedIssuer<'static, KeyPair>);
-
-impl Issuer {
-    fn new() -> Self {
-        let mut params = CertificateParams::new([]).expect("no names to be wrong");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().expect("a key");
-        Self(CertifiedIssuer::self_signed(params, key).expect("a certificate"))
-    }
-
-    /// Returns a certificate and its key.
-    fn issue(&self, names: &[&str], usage: ExtendedKeyUsagePurpose) -> (String, String) {
-        let key = KeyPair::generate().expect("a key");
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut params = CertificateParams::new(names).expect("names");
-        params.extended_key_usages = vec![usage];
-        let certificate = params.signed_by(&key, &self.0).expect("a certificate");
-        (certificate.pem(), key.serialize_pem())
-    }
-
-    fn tls(&self) -> Tls {
-        let names = ["localhost", "127.0.0.1"];
-        let (chain, key) = self.issue(&names, ExtendedKeyUsagePurpose::ServerAuth);
-        Tls::from_pem(chain.as_bytes(), key.as_bytes()).expect("a pair")
-    }
-
-    fn client(&self) -> (String, String) {
-        self.issue(&["user.example"], ExtendedKeyUsagePurpose::ClientAuth)
-    }
+fn tls(issuer: &Issuer) -> Tls {
+    let (chain, key) = issuer.server();
+    Tls::from_pem(chain.as_bytes(), key.as_bytes()).expect("a pair")
 }
 
 fn serve_tls(tls: Tls) -> (Runtime, String) {
@@ -261,10 +234,10 @@ fn serve_tls(tls: Tls) -> (Runtime, String) {
 #[test]
 fn an_unknown_issuer_is_refused_unless_it_is_named_or_nobody_is_asked() {
     let issuer = Issuer::new();
-    let (_runtime, url) = serve_tls(issuer.tls());
+    let (_runtime, url) = serve_tls(tls(&issuer));
     let user = User::new();
-    user.write("issuer.pem", &issuer.0.pem());
-    user.write("other.pem", &Issuer::new().0.pem());
+    user.write("issuer.pem", &issuer.pem());
+    user.write("other.pem", &Issuer::new().pem());
     let send = |more: &[&str]| user.run(&[&["send", "-a", &url, "hello"], more].concat());
     let came = send(&[]);
     assert!(came.code == 3 && came.out.is_empty(), "{came:?}");
@@ -285,16 +258,16 @@ fn an_unknown_issuer_is_refused_unless_it_is_named_or_nobody_is_asked() {
 #[test]
 fn an_agent_that_demands_a_certificate_is_shown_ours() {
     let (issuer, other) = (Issuer::new(), Issuer::new());
-    let roots = issuer.0.pem();
-    let tls = issuer.tls().client_roots(roots.as_bytes(), ClientAuth::Required).unwrap();
+    let roots = issuer.pem();
+    let tls = tls(&issuer).client_roots(roots.as_bytes(), ClientAuth::Required).unwrap();
     let (_runtime, url) = serve_tls(tls);
     let user = User::new();
-    let (chain, key) = issuer.client();
+    let (chain, key) = issuer.client("user.example");
     user.write("issuer.pem", &roots);
     user.write("cert.pem", &chain);
     user.write("key.pem", &key);
     user.write("both.pem", &(chain + &key));
-    let (chain, key) = other.client();
+    let (chain, key) = other.client("user.example");
     user.write("stranger.pem", &(chain + &key));
     let send = |more: &[&str]| {
         user.run(&[&["send", "-a", &url, "hello", "--ca-cert", "issuer.pem"], more].concat())
