@@ -27,7 +27,7 @@ use nuncio_protocol::time::Timestamp;
 
 pub(crate) use self::record::is_name;
 pub use self::{
-    file::{Error, parse_file},
+    file::{Error, MAX_FILE_BYTES, parse_file},
     keys::ApiKeys,
     record::KeyRecord,
 };

@@ -81,7 +81,7 @@ pub use self::{
         AddressRange, BrowserHost, ByteSize, Fingerprint, HumanDuration, InvalidValue,
         ListenAddress, Placed, SecretText, WebUrl,
     },
-    watch::Watcher,
+    watch::{FileWatcher, Watcher},
 };
 
 /// The hub's settings, as `nuncio.yaml` has them.

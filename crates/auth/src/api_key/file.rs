@@ -11,8 +11,8 @@ use nuncio_protocol::json;
 
 use super::KeyRecord;
 
-/// The largest file that is read: some 50,000 keys.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// The largest file that is read, in bytes: some 50,000 keys.
+pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Why a key file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum Error {
         mode: u32,
     },
     /// The file is larger than any that makes sense.
-    #[error("key file {} has more than {MAX_BYTES} bytes", path.display())]
+    #[error("key file {} has more than {MAX_FILE_BYTES} bytes", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -70,8 +70,8 @@ pub(super) fn read(path: &Path) -> Result<Vec<KeyRecord>, Error> {
     // The open file is judged, not the path, which may lead elsewhere by then.
     check_mode(path, &file)?;
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MAX_BYTES {
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(Error::TooLarge { path: path.to_owned() });
     }
     parse_file(&bytes).map_err(|source| Error::Format { path: path.to_owned(), source })

@@ -19,7 +19,7 @@ use super::{
 /// The name of the file that is taken if none is named.
 pub const FILE_NAME: &str = "nuncio.yaml";
 /// No file of people is larger.
-const LARGEST_FILE: u64 = 1024 * 1024;
+pub(super) const LARGEST_FILE: u64 = 1024 * 1024;
 
 /// Where a configuration comes from. Reading it again gives what it is by then.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +77,7 @@ impl Layers {
 
     /// Reads and checks everything.
     pub fn load(&self) -> Result<Loaded, Error> {
-        let text = self.file.as_deref().map(read_file).transpose()?;
+        let text = self.file.as_deref().map(|path| read_file(path, LARGEST_FILE)).transpose()?;
         self.load_text(text.unwrap_or_default())
     }
 
@@ -101,14 +101,14 @@ impl Layers {
 }
 
 /// Reads a file that is small enough.
-pub(super) fn read_file(path: &Path) -> Result<String, Error> {
+pub(super) fn read_file(path: &Path, limit: u64) -> Result<String, Error> {
     let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
     let file = fs::File::open(path).map_err(unreadable)?;
     let mut text = String::new();
     // One byte more tells a file that is too large.
-    file.take(LARGEST_FILE + 1).read_to_string(&mut text).map_err(unreadable)?;
-    if text.len() as u64 > LARGEST_FILE {
-        return Err(Error::TooLarge { path: path.to_owned(), limit: LARGEST_FILE });
+    file.take(limit + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > limit {
+        return Err(Error::TooLarge { path: path.to_owned(), limit });
     }
     Ok(text)
 }

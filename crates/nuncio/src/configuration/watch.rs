@@ -7,25 +7,28 @@ use tokio::{
     time::{Interval, MissedTickBehavior, interval},
 };
 
-use super::{Error, Layers, Loaded, layers::read_file};
+use super::{
+    Error, Layers, Loaded,
+    layers::{LARGEST_FILE, read_file},
+};
 
 /// How often somebody looks.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Watches the file of a configuration, and hears `SIGHUP`.
+/// Watches a file.
 ///
 /// It looks at the content once a second. A change counts when it has been the same twice, so
 /// that a file is not taken while somebody is in the middle of writing it: half a file may
 /// well be a good configuration, with half of the agents.
 #[derive(Debug)]
-pub struct Watcher {
-    layers: Layers,
+pub struct FileWatcher {
+    path: PathBuf,
+    limit: u64,
     /// What was taken last, good or bad.
     taken: Content,
     /// What was seen last, if that is something else.
     seen: Option<Content>,
     ticks: Interval,
-    hangup: Hangup,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,40 +38,37 @@ enum Content {
     Unreadable(io::ErrorKind),
 }
 
-impl Watcher {
-    /// Watches the layers that a configuration was loaded from. Needs a runtime.
-    pub fn new(layers: Layers, loaded: &Loaded) -> io::Result<Self> {
+impl FileWatcher {
+    /// Watches a file of at most so many bytes, which has had this content. Needs a runtime.
+    pub fn new(path: PathBuf, limit: u64, text: String) -> Self {
         let mut ticks = interval(LOOK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let taken = Content::Text(loaded.text.clone());
-        Ok(Self { layers, taken, seen: None, ticks, hangup: Hangup::new()? })
+        Self { path, limit, taken: Content::Text(text), seen: None, ticks }
     }
 
-    /// Waits for a change. Returns the new configuration, or what is wrong with it; then the
-    /// old one should stay.
-    ///
-    /// `SIGHUP` counts as a change even if the file is the same. Dropping the future loses
-    /// nothing.
-    pub async fn changed(&mut self) -> Result<Loaded, Error> {
+    /// Waits for another content, and returns it, or why there is none. Dropping the future
+    /// loses nothing.
+    pub async fn changed(&mut self) -> Result<String, Error> {
         loop {
-            let is_told = tokio::select! {
-                () = self.hangup.heard() => true,
-                _ = self.ticks.tick() => false,
-            };
-            let Some(path) = self.layers.file.clone() else {
-                if is_told {
-                    return self.layers.load();
-                }
-                continue;
-            };
-            let (content, result) = look(path).await;
-            if !is_told && !self.is_settled(&content) {
-                continue;
+            self.ticks.tick().await;
+            let (content, result) = self.look().await;
+            if self.is_settled(&content) {
+                self.take(content);
+                return result;
             }
-            self.taken = content;
-            self.seen = None;
-            return self.layers.load_text(result?);
         }
+    }
+
+    /// Returns the content as it is.
+    async fn read(&mut self) -> Result<String, Error> {
+        let (content, result) = self.look().await;
+        self.take(content);
+        result
+    }
+
+    fn take(&mut self, content: Content) {
+        self.taken = content;
+        self.seen = None;
     }
 
     /// Tells whether the content is new and has been seen before.
@@ -81,19 +81,59 @@ impl Watcher {
         self.seen = Some(content.clone());
         is_settled
     }
+
+    async fn look(&self) -> (Content, Result<String, Error>) {
+        let (path, limit) = (self.path.clone(), self.limit);
+        let read = spawn_blocking(move || read_file(&path, limit)).await;
+        let read = read.unwrap_or_else(|panicked| {
+            Err(Error::Unreadable { path: self.path.clone(), source: io::Error::other(panicked) })
+        });
+        let content = match &read {
+            Ok(text) => Content::Text(text.clone()),
+            Err(Error::Unreadable { source, .. }) => Content::Unreadable(source.kind()),
+            Err(_) => Content::Unreadable(io::ErrorKind::FileTooLarge),
+        };
+        (content, read)
+    }
 }
 
-async fn look(path: PathBuf) -> (Content, Result<String, Error>) {
-    let shown = path.clone();
-    let read = spawn_blocking(move || read_file(&path)).await.unwrap_or_else(|panicked| {
-        Err(Error::Unreadable { path: shown, source: io::Error::other(panicked) })
-    });
-    let content = match &read {
-        Ok(text) => Content::Text(text.clone()),
-        Err(Error::Unreadable { source, .. }) => Content::Unreadable(source.kind()),
-        Err(_) => Content::Unreadable(io::ErrorKind::FileTooLarge),
-    };
-    (content, read)
+/// Watches the file of a configuration, and hears `SIGHUP`.
+#[derive(Debug)]
+pub struct Watcher {
+    layers: Layers,
+    file: Option<FileWatcher>,
+    hangup: Hangup,
+}
+
+impl Watcher {
+    /// Watches the layers that a configuration was loaded from. Needs a runtime.
+    pub fn new(layers: Layers, loaded: &Loaded) -> io::Result<Self> {
+        let watch =
+            |path: &PathBuf| FileWatcher::new(path.clone(), LARGEST_FILE, loaded.text.clone());
+        let file = layers.file.as_ref().map(watch);
+        Ok(Self { layers, file, hangup: Hangup::new()? })
+    }
+
+    /// Waits for a change. Returns the new configuration, or what is wrong with it; then the
+    /// old one should stay.
+    ///
+    /// `SIGHUP` counts as a change even if the file is the same. Dropping the future loses
+    /// nothing.
+    pub async fn changed(&mut self) -> Result<Loaded, Error> {
+        let Some(file) = &mut self.file else {
+            self.hangup.heard().await;
+            return self.layers.load();
+        };
+        let text = tokio::select! {
+            () = self.hangup.heard() => None,
+            text = file.changed() => Some(text),
+        };
+        let text = match text {
+            Some(text) => text,
+            None => file.read().await,
+        };
+        self.layers.load_text(text?)
+    }
 }
 
 /// Hears that the terminal is gone, which for a daemon means: read your files again.
@@ -190,7 +230,7 @@ mod tests {
     fn a_file_that_is_being_written_is_not_taken() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let _entered = runtime.enter();
-        let mut watcher = watch("organisation: one").watcher;
+        let mut watcher = watch("organisation: one").watcher.file.expect("there is one");
         let text = |text: &str| Content::Text(text.to_owned());
         assert!(!watcher.is_settled(&text("half")));
         assert!(!watcher.is_settled(&text("half and whole")));
