@@ -313,7 +313,8 @@ fn read_text(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn read_signer(path: &Path) -> Result<Signer, Failure> {
+/// Reads the private key that signs cards.
+pub(crate) fn read_signer(path: &Path) -> Result<Signer, Failure> {
     let text = read_text(path)?;
     let signer = if text.trim_start().starts_with('{') {
         Signer::from_jwk(&text)

@@ -26,7 +26,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE")]
         keys: PathBuf,
     },
-    /// Revoke a key by its id. A running server reads the file when it starts.
+    /// Revoke a key by its id. A server that runs notices within a few seconds.
     Revoke {
         /// The id, as `nuncio key list` shows it.
         id: String,

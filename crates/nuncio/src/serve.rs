@@ -1,5 +1,6 @@
 //! `nuncio serve`: an agent in one line.
 
+mod callers;
 mod dialect;
 mod member;
 
@@ -7,7 +8,7 @@ use std::{ffi::OsString, io::IsTerminal as _, path::PathBuf, sync::Arc};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use nuncio_auth::{ApiKeys, Gatekeeper};
+use nuncio_net::listen::{ClientAuth, Tls};
 use nuncio_protocol::card::{AgentCard, AgentSkill};
 use nuncio_server::{
     Bound, Server,
@@ -17,10 +18,11 @@ use nuncio_store::sqlite::{Options, SqliteStore};
 use nuncio_tasks::push::SealingKey;
 
 use self::{
+    callers::{Callers, KeyFile},
     dialect::{Dialect, dialects},
     member::Member,
 };
-use crate::{data::Data, failure::Failure, hub, up, webhooks::Webhooks};
+use crate::{card::read_signer, data::Data, failure::Failure, hub, up, webhooks::Webhooks};
 
 /// What is served, and how.
 #[derive(Debug, Args)]
@@ -28,6 +30,7 @@ use crate::{data::Data, failure::Failure, hub, up, webhooks::Webhooks};
 Examples:
   nuncio serve                          an agent that echoes
   nuncio serve --name upper -- tr a-z A-Z
+  nuncio serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --keys keys.json
   nuncio serve --name upper --join -- tr a-z A-Z        as an agent of the local hub
   nuncio serve --port 8888 --pocketpaw ~/.pocketpaw/config.json -- ./assistant")]
 pub(crate) struct Arguments {
@@ -39,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     description: Option<String>,
 
-    /// The address to listen at; anything but this machine needs --keys.
+    /// The address to listen at; anywhere but on this machine callers must prove who they are.
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
 
@@ -62,13 +65,25 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     webhooks: Webhooks,
 
-    /// Let in only callers with one of these API keys; `nuncio key new` makes them.
+    /// Serve over TLS, with the certificate in this file (PEM) and those between it and its
+    /// issuer.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// The private key of the certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// Sign the card with this private key (PEM, or a JWK); `nuncio card keygen` makes one.
     #[arg(long, value_name = "FILE")]
-    keys: Option<PathBuf>,
+    sign_key: Option<PathBuf>,
+
+    #[command(flatten)]
+    callers: Callers,
 
     /// Join a hub: register there, say how the agent is, and let in only whom the hub lets call
     /// it. Without a URL it is the hub of `NUNCIO_URL`, or the local one.
-    #[arg(long, value_name = "HUB", num_args = 0..=1, default_missing_value = "", conflicts_with = "keys")]
+    #[arg(long, value_name = "HUB", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["keys", "jwt_issuer", "client_ca"])]
     join: Option<String>,
 
     /// The enrolment token for the first time; `nuncio token enrol` makes one. Without, the
@@ -94,6 +109,14 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let serving = |error: anyhow::Error| Failure::serving(&error);
     let mut server = server(&arguments).map_err(serving)?;
+    if let Some(key) = &arguments.sign_key {
+        server = server.signer(read_signer(key)?);
+    }
+    let mut key_file = None;
+    if let Some(entrance) = arguments.callers.entrance().map_err(serving)? {
+        server = server.gatekeeper(entrance.gatekeeper);
+        key_file = entrance.key_file;
+    }
     let member = match &arguments.join {
         Some(url) => {
             let known = hub::at(Some(url.clone()).filter(|url| !url.is_empty()))?;
@@ -108,9 +131,11 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let bound = server.bind(&address).await;
     let bound = bound.map_err(|error| serving(up::not_bound(error, arguments.port)))?;
     let Some(member) = member else {
-        announce(&bound, arguments.keys.is_some());
-        bound.run_until_told().await;
-        return Ok(());
+        announce(&bound, arguments.callers.have_keys());
+        tokio::select! {
+            () = bound.run_until_told() => return Ok(()),
+            never = KeyFile::follow(key_file) => match never {},
+        }
     };
     let member = member.register(bound.card()).await?;
     announce(&bound, true);
@@ -122,7 +147,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
 
 fn server(arguments: &Arguments) -> anyhow::Result<Server> {
     let is_local = matches!(arguments.host.as_str(), "127.0.0.1" | "::1" | "localhost");
-    if !is_local && arguments.keys.is_none() && arguments.join.is_none() {
+    if !is_local && !arguments.callers.are_named() && arguments.join.is_none() {
         bail!(
             "{} can be reached from elsewhere, so callers must prove who they are: make a key \
              with `nuncio key new NAME --keys FILE`, and serve with --keys FILE; or serve with \
@@ -146,15 +171,25 @@ fn server(arguments: &Arguments) -> anyhow::Result<Server> {
         data.sealing_key()?
     };
     server = server.push(arguments.webhooks.push(sealing_key));
-    if let Some(file) = &arguments.keys {
-        let keys = ApiKeys::new();
-        keys.read_file(file).with_context(|| format!("read {}", file.display()))?;
-        server = server.gatekeeper(Gatekeeper::builder().api_keys(keys).build()?);
+    if let Some(tls) = tls(arguments)? {
+        server = server.tls(tls);
     }
     if let Some(url) = &arguments.public_url {
         server = server.public_url(url);
     }
     Ok(server)
+}
+
+fn tls(arguments: &Arguments) -> anyhow::Result<Option<Tls>> {
+    let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else {
+        return Ok(None);
+    };
+    let shown = || format!("--tls-cert {} --tls-key {}", certificate.display(), key.display());
+    let tls = Tls::from_files(certificate, key).with_context(shown)?;
+    let Some(roots) = &arguments.callers.client_ca else { return Ok(Some(tls)) };
+    let context = || format!("--client-ca {}", roots.display());
+    let pem = std::fs::read(roots).with_context(context)?;
+    Ok(Some(tls.client_roots(&pem, ClientAuth::Optional).with_context(context)?))
 }
 
 /// Says where it listens, and to people what to try.

@@ -4,13 +4,13 @@ use std::{convert::Infallible, time::Duration};
 
 use anyhow::Context as _;
 use nuncio_auth::{Gatekeeper, pair::Verifier};
-use nuncio_net::{Client, Guard, Policy, Purpose, egress::Errand};
 use nuncio_protocol::{
     card::AgentCard,
     ids::{AgentId, Organisation},
 };
 use tokio::time::sleep;
 
+use super::callers::keys_client;
 use crate::{
     failure::Failure,
     hub::Known,
@@ -50,7 +50,7 @@ impl Member {
             .map_err(|error| Failure::internal(format!("the hub's organisation: {error}")))?;
         // Where it is reached, and what it calls itself, may be two things.
         let keys = format!("{url}/.well-known/jwks.json");
-        let client = client();
+        let client = keys_client();
         let place = (&client, keys.as_str());
         let verifier = Verifier::with_key_url(word.issuer, id.clone(), organisation.clone(), place)
             .map_err(|error| Failure::usage(format!("--join: {error}")))?;
@@ -94,13 +94,4 @@ impl Registered {
             }
         }
     }
-}
-
-/// Asks the hub for its keys: whoever names a hub means it.
-fn client() -> Client {
-    let mut policy = Policy::default().allow_http(Errand::administrator(Purpose::Keys));
-    for range in ["0.0.0.0/0", "::/0"] {
-        policy = policy.open(Purpose::Keys, range.parse().expect("a range"));
-    }
-    Client::new(Guard::new(policy))
 }

@@ -53,9 +53,9 @@ impl House {
 
 /// Asks again until it is so: a file is taken when it has been the same for a second.
 #[track_caller]
-fn until(mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
     let mut tries = (0..300).inspect(|_| std::thread::sleep(Duration::from_millis(200)));
-    assert!(tries.any(|_| is_so()), "the hub has not taken its file in a minute");
+    assert!(tries.any(|_| is_so()), "the file was not taken in a minute");
 }
 
 fn start(user: &User) -> Program {

@@ -16,5 +16,6 @@ mod mock;
 mod program;
 mod reference;
 mod reload;
+mod serving;
 mod stories;
 mod workflow;

@@ -10,6 +10,8 @@ use std::{
 
 use nuncio_testkit::{program::Program, webhook::Receiver};
 
+use crate::hosting::until;
+
 fn serve(arguments: &[&str]) -> Program {
     Program::start(nuncio(&["serve", "--port", "0"]).args(arguments))
 }
@@ -152,10 +154,31 @@ fn only_callers_with_a_key_are_let_in_where_keys_are_given() {
     let listed = String::from_utf8(run(&["key", "list", "--keys", file]).stdout).unwrap();
     let columns: Vec<&str> = listed.trim_end().split('\t').collect();
     assert_eq!(columns[1..], ["user:ann", "valid"], "{listed}");
-    let id = columns[0];
-    assert!(run(&["key", "revoke", id, "--keys", file]).status.success());
+}
+
+/// What is done to the file holds for a server that runs.
+#[test]
+fn keys_are_made_and_revoked_while_an_agent_is_served() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("keys.json");
+    let file = text(&file);
+    let new = |name| {
+        let made = run(&["key", "new", name, "--keys", file]);
+        String::from_utf8(made.stdout).unwrap().trim().to_owned()
+    };
+    let ann = new("ann");
     let serving = serve(&["--in-memory", "--keys", file]);
-    assert!(status(&serving, &with_key).starts_with("HTTP/1.1 401 "));
+    let opens =
+        |key: &str| status(&serving, &format!("x-api-key: {key}\r\n")).starts_with("HTTP/1.1 200 ");
+    assert!(opens(&ann));
+    let bob = new("bob");
+    let id = ann.split('_').nth(1).expect("a key has an id");
+    assert!(run(&["key", "revoke", id, "--keys", file]).status.success());
+    until(|| !opens(&ann));
+    assert!(opens(&bob));
+    // A file that cannot be read takes nothing from anybody.
+    std::fs::remove_file(file).unwrap();
+    assert!(opens(&bob));
 }
 
 #[tokio::test(flavor = "multi_thread")]
