@@ -57,7 +57,7 @@ audit: $(TOOLS)/bin/cargo-deny ## licences, bans and sources of all dependencies
 	$(TOOLS)/bin/cargo-deny --all-features check bans licenses sources
 
 bench: ## what everything costs, as ratios in one run; writes docs/benchmarks.md
-	$(CARGO) build --release -p nuncio-bench --bins
+	$(CARGO) build --release -p nuncio-bench --bins --examples
 	$(CARGO) run --release -p nuncio-bench
 	$(CARGO) run --release -p nuncio-bench --bin tasks
 	$(CARGO) run --release -p nuncio-bench --bin hub

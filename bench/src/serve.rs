@@ -5,7 +5,7 @@
 //! judges every answer: the state, the echoed text, all chunks in order, the terminal event, no
 //! stream closed early. One wrong answer ends the run. Nothing is asserted on time.
 //!
-//! `cargo build --release -p nuncio-bench --bins` makes all of it; `target/release/serve --help`
+//! `cargo build --release -p nuncio-bench --bins --examples` makes all of it; `target/release/serve --help`
 //! says what can be asked for.
 //!
 //! # The measured server
@@ -87,7 +87,7 @@ pub async fn run(settings: Settings, program: &Path) -> Result<Report> {
     let ours = match settings.ours.clone() {
         Ours::Command(command) => Some(command),
         Ours::None => None,
-        Ours::Echo => Some(beside(program, "echo")?),
+        Ours::Echo => Some(beside(program, "examples/bench_echo")?),
     };
     let references = child::References::of(program);
     let (suites, write) = (settings.only.clone(), settings.write.clone());
@@ -158,7 +158,7 @@ fn beside(program: &Path, name: &str) -> Result<Vec<String>> {
     let found = program.with_file_name(name);
     ensure!(
         found.exists(),
-        "{} is not there; `cargo build --release -p nuncio-bench --bins` makes it",
+        "{} is not there; `cargo build --release -p nuncio-bench --bins --examples` makes it",
         found.display()
     );
     Ok(vec![found.to_string_lossy().into_owned()])

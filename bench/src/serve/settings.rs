@@ -13,7 +13,7 @@ pub const HELP: &str = "\
 Measures A2A servers from outside, side by side with references, and prints ratios.
 
   --ours COMMAND      the server to measure; it reads PORT, GRPC_PORT and STORE from the
-                      environment. `none`: references only. Default: the program `echo`
+                      environment. `none`: references only. Default: the example `bench_echo`
                       beside this one
   --peer NAME=COMMAND another server to put beside ours, of others; may be given again. It is
                       left out of what it cannot do, and the report says why

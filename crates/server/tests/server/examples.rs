@@ -26,6 +26,24 @@ fn task_id(answer: &str) -> &str {
 
 const ANY_PORT: &[&str] = &["127.0.0.1:0"];
 
+/// Here, or where the tests of the example stand.
+#[test]
+fn every_example_is_started_by_a_test() {
+    let tests = [
+        include_str!("examples.rs"),
+        include_str!("conformance.rs"),
+        include_str!("../../../../bench/tests/example.rs"),
+    ]
+    .concat();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    for file in files.filter(|file| file.extension().is_some_and(|end| end == "rs")) {
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let starts = ["start(", "process::example("].map(|start| format!("{start}\"{name}\""));
+        assert!(starts.iter().any(|start| tests.contains(start)), "no test starts {name}");
+    }
+}
+
 #[test]
 fn hello_greets() {
     let example = start("hello", ANY_PORT, &[]);

@@ -1,6 +1,6 @@
 //! The echo agent that benchmarks measure.
 //!
-//!     PORT=7420 STORE=memory cargo run --release -p nuncio-bench --bin echo
+//!     PORT=7420 STORE=memory cargo run --release --example bench_echo
 //!
 //! | text | what happens |
 //! |---|---|
