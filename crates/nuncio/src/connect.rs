@@ -4,7 +4,7 @@ mod agent;
 mod line;
 mod work;
 
-use std::{ffi::OsString, io::IsTerminal as _, sync::Arc};
+use std::{ffi::OsString, io::IsTerminal as _, str::FromStr, sync::Arc};
 
 use clap::Args;
 use nuncio_net::listen::told_to_stop;
@@ -24,6 +24,7 @@ use crate::{
 #[command(after_help = "\
 Examples:
   nuncio connect laptop -- ./answer.sh
+  nuncio connect laptop --exec './answer.sh --short'
   nuncio connect laptop --agent http://127.0.0.1:9000")]
 pub(crate) struct Arguments {
     /// What the agent is called in the hub's directory.
@@ -46,6 +47,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "COUNT", default_value_t = 8)]
     at_once: usize,
 
+    /// A program to run for every message, with its arguments in one text, as after `--`. Quotes
+    /// and backslashes count as in a shell; nothing else does.
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["program", "agent"])]
+    exec: Option<Words>,
+
     #[command(flatten)]
     flags: Flags,
 
@@ -54,10 +60,33 @@ pub(crate) struct Arguments {
     program: Vec<OsString>,
 }
 
+/// The words of a command line.
+#[derive(Clone, Debug)]
+struct Words(Vec<OsString>);
+
+impl FromStr for Words {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let words = shlex::split(text).ok_or("a quote in it does not end")?;
+        if words.is_empty() {
+            return Err("expected a program and its arguments");
+        }
+        Ok(Self(words.into_iter().map(OsString::from).collect()))
+    }
+}
+
+impl Arguments {
+    /// Returns the program and its arguments.
+    fn program(&self) -> &[OsString] {
+        self.exec.as_ref().map_or(&self.program, |Words(words)| words)
+    }
+}
+
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
-    if arguments.agent.is_none() && arguments.program.is_empty() {
+    if arguments.agent.is_none() && arguments.program().is_empty() {
         return Err(Failure::usage("who does the work?")
-            .hint("name a program after `--`, or an agent with --agent"));
+            .hint("name a program after `--` or with --exec, or an agent with --agent"));
     }
     let behind = Behind::open(&arguments).await?;
     let joining =

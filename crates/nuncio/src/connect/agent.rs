@@ -52,7 +52,7 @@ impl Behind {
     fn program(arguments: &Arguments) -> Result<Self, Failure> {
         let name = &arguments.name;
         let (program, rest) = arguments
-            .program
+            .program()
             .split_first()
             .ok_or_else(|| Failure::usage("which program? name it after `--`"))?;
         let text = || format!("Runs {}", program.to_string_lossy());

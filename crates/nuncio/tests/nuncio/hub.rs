@@ -590,6 +590,25 @@ fn the_hub_runs_programs_of_its_file_as_agents() {
     assert!(sent.contains("Text: SHOUT\n"), "{sent}");
 }
 
+/// The same program by one text, whose words are those that a shell would make of it.
+#[test]
+fn a_program_joins_as_one_text() {
+    let owner = Owner::new(&[]);
+    let words = ["connect", "laptop", "--exec", r#"sh -c 'echo "heard  "$(cat)' nobody"#];
+    let _connected = Program::start_until(&mut owner.user.command(&words), "connected as ");
+    let sent = owner.did(&["send", "-a", "laptop", "hello"]);
+    assert!(sent.contains("Text: heard  hello\n"), "{sent}");
+    for (more, told) in [
+        (&["--exec", "echo 'open"][..], "a quote in it does not end"),
+        (&["--exec", "  "], "expected a program"),
+        (&["--exec", "echo", "--", "echo"], "cannot be used with"),
+        (&[], "--exec"),
+    ] {
+        let came = owner.run(&[&["connect", "laptop"], more].concat());
+        assert!(came.code == 2 && came.err.contains(told), "{came:?}");
+    }
+}
+
 #[test]
 fn a_program_joins_from_where_nobody_can_reach_it() {
     let owner = Owner::new(&[]);
