@@ -12,7 +12,8 @@ use nuncio_client::{
 use nuncio_hub::{
     Directory, Hub,
     agent::{Addresses, Card, Delivery, Standing, Watch},
-    directory::{CONFIGURED, ConfiguredAgent, NewAgent},
+    directory::{Actor, CONFIGURED, ConfiguredAgent, NewAgent},
+    gateway::Employer as _,
     name::AgentName,
 };
 use nuncio_net::{Client, Secret};
@@ -57,7 +58,9 @@ pub(super) async fn configure(
         let requests = Client::new(hub.guard.clone());
         // Whoever is told of it may be in another folder.
         let file = file.map(std::path::absolute).transpose()?;
-        gateway.hire_with(Arc::new(Employer::new(&kinds, requests, file)));
+        let employer = Arc::new(Employer::new(&kinds, requests, file));
+        renew_cards(directory, &organisation, &employer).await.context("cards")?;
+        gateway.hire_with(employer);
         employ(&kinds, directory, demo.map(|demo| (demo, &*shown)))?;
     }
     if demo.is_some() {
@@ -70,6 +73,32 @@ pub(super) async fn configure(
         rules.extend(Demo::rule(directory, &organisation, &shown));
     }
     directory.set_configured_rules(&organisation, &rules).await.context("rules")?;
+    Ok(())
+}
+
+/// Widens the cards of agents that came over the API, of kinds that take and give more than text:
+/// earlier versions wrote that of none, and a card is held to.
+async fn renew_cards(
+    directory: &Directory,
+    organisation: &Organisation,
+    employer: &Employer,
+) -> anyhow::Result<()> {
+    const TEXT: [&str; 1] = ["text/plain"];
+    let state = directory.state();
+    for agent in state.in_order(organisation, None) {
+        let (Some(hosting), Some(written)) = (&agent.hosting, &agent.card) else { continue };
+        // What no longer goes with the configuration is told to whoever calls it.
+        let Ok(fit) = employer.check(&agent.name, agent.role.as_deref(), hosting) else { continue };
+        let mut card = written.card().clone();
+        if card.default_input_modes != TEXT || card.default_output_modes != TEXT {
+            continue;
+        }
+        card.default_input_modes.clone_from(&fit.card.card().default_input_modes);
+        card.default_output_modes.clone_from(&fit.card.card().default_output_modes);
+        let card = Card::parse(&json::to_string(&card))?;
+        let actor = Actor::configuration();
+        directory.update_card(organisation, &agent.id, &card, &actor).await?;
+    }
     Ok(())
 }
 

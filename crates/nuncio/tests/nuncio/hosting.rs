@@ -168,6 +168,28 @@ fn agents_of_the_hub_hold_to_their_cards_as_served_ones_do() {
     assert!(head.starts_with("HTTP/1.1 200 ") && answer.contains("aGk="), "{head}{answer}");
 }
 
+/// A hub of an earlier version wrote that an echo takes and gives text alone, and did not hold to it.
+#[test]
+fn an_echo_of_an_earlier_hub_still_takes_anything() {
+    let house = House::new("agents: [{name: configured, kind: echo}]\n");
+    house.did(&["agents", "add", "--name", "parrot", "--kind", "echo"]);
+    let House { user, hub } = house;
+    drop(hub);
+    let database =
+        rusqlite::Connection::open(user.home().join(".local/share/nuncio/hub/nuncio.db"));
+    let earlier = "UPDATE hub_records SET body = replace(body, '*/*', 'text/plain')
+        WHERE body LIKE '%*/*%'";
+    assert_eq!(database.and_then(|database| database.execute(earlier, ())), Ok(2));
+    let hub = start(&user);
+    let house = House { user, hub };
+    let image = r#"{"message":{"messageId":"m","role":"ROLE_USER",
+        "parts":[{"raw":"aGk=","mediaType":"image/png"}]}}"#;
+    for name in ["configured", "parrot"] {
+        let (head, answer) = house.post(&format!("/agents/{name}/message:send"), image);
+        assert!(head.starts_with("HTTP/1.1 200 ") && answer.contains("aGk="), "{head}{answer}");
+    }
+}
+
 #[test]
 fn a_budget_of_the_file_holds_over_restarts_and_changes_at_once() {
     let file = |calls: u32| {
