@@ -2,19 +2,123 @@
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     process::Command,
     thread,
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use nuncio_testkit::{process, program::Program};
+use nuncio_protocol::{
+    message::Message,
+    operation::{ListTasksRequest, Request, SendMessageRequest},
+    version::Version,
+};
+use nuncio_testkit::{
+    process,
+    program::Program,
+    wire::{Binding, Http, Wire},
+};
 use serde_json::{Value, json};
 
 fn start(environment: &[(&str, &str)]) -> Program {
-    let mut command = Command::new(process::example("conformance"));
-    command.args(["--port", "0", "--allow-loopback-webhooks"]);
+    let mut command = conformance(&["--allow-loopback-webhooks"]);
     Program::start(command.envs(environment.iter().copied()))
+}
+
+/// Starts the agent with flags.
+fn start_with(flags: &[&str]) -> Program {
+    Program::start(&mut conformance(flags))
+}
+
+fn conformance(flags: &[&str]) -> Command {
+    let mut command = Command::new(process::example("conformance"));
+    command.args(["--port", "0"]).args(flags);
+    command
+}
+
+fn card_of(agent: &Program) -> Value {
+    let (_, card) = agent.send("GET", "/.well-known/agent-card.json", "", "");
+    serde_json::from_str(&card).unwrap_or_else(|error| panic!("{error}: {card}"))
+}
+
+fn grpc(address: &str) -> Wire {
+    let http = Http::new(address.parse().expect("an address"));
+    Wire { binding: Binding::Grpc, version: Version::V1_0, http }
+}
+
+const MESSAGE: &str = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]}}"#;
+
+/// Kits check that what is not on the card is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_minimal_card_promises_nothing_and_the_rest_is_refused() {
+    let agent = start_with(&["--card", "minimal"]);
+    let card = card_of(&agent);
+    for capability in ["streaming", "pushNotifications", "extendedAgentCard"] {
+        assert_ne!(card["capabilities"][capability], true, "{card}");
+    }
+    assert_eq!(status(&send(&agent, "tck-complete-task", "x")["task"]).0, "COMPLETED");
+    let config = r#"{"url":"https://example.com/hook"}"#;
+    for (path, body, reason) in [
+        ("/message:stream", MESSAGE, "UNSUPPORTED_OPERATION"),
+        ("/tasks/x/pushNotificationConfigs", config, "PUSH_NOTIFICATION_NOT_SUPPORTED"),
+    ] {
+        let (head, answer) = agent.send("POST", path, "", body);
+        assert!(head.starts_with("HTTP/1.1 400 ") && answer.contains(reason), "{head}{answer}");
+    }
+}
+
+#[test]
+fn an_extension_that_the_card_requires_is_required() {
+    let agent = start_with(&["--card", "extension"]);
+    let needed = "urn:a2a:tck:required-extension";
+    let extensions = card_of(&agent)["capabilities"]["extensions"].clone();
+    let is_required = |one: &Value| one["uri"] == needed && one["required"] == true;
+    assert!(extensions.as_array().expect("a list").iter().any(is_required), "{extensions}");
+    let (head, answer) = agent.send("POST", "/message:send", "", MESSAGE);
+    assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
+    assert!(answer.contains("EXTENSION_SUPPORT_REQUIRED"), "{answer}");
+    let header = format!("a2a-extensions: {needed}\r\n");
+    let (head, answer) = agent.send("POST", "/message:send", &header, MESSAGE);
+    assert!(head.starts_with("HTTP/1.1 200 ") && answer.contains("COMPLETED"), "{head}{answer}");
+}
+
+/// The kit of 1.0 is built on the codes of specification 1.0.0, which later editions changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_codes_are_those_of_the_edition_that_is_asked_for() {
+    for (spec, status, code) in [("1.0.0", "415", 12), ("1.0.1", "400", 9)] {
+        let agent = start_with(&["--card", "minimal", "--spec", spec]);
+        let mut connection = TcpStream::connect(agent.address()).unwrap();
+        let request = "POST /message:send HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+                       a2a-version: 1.0\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\n{}";
+        connection.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{spec}: {answer}");
+        let stream = Request::SendStreamingMessage(SendMessageRequest::new(Message::user("x")));
+        let refused = grpc(agent.address()).stream(stream, None).await.expect_err("it has none");
+        assert_eq!(refused.code, code, "{spec}: {refused:?}");
+    }
+    let wrong = conformance(&["--spec", "2"]).output().unwrap();
+    assert!(!wrong.status.success() && !wrong.stderr.is_empty());
+}
+
+/// Kits take the address of gRPC from the card as it stands there: host and port.
+#[tokio::test(flavor = "multi_thread")]
+async fn grpc_has_a_port_of_its_own_where_one_is_asked_for() {
+    for flag in ["--grpc-port", "--grpcPort"] {
+        let agent = start_with(&[flag, "0"]);
+        let card = card_of(&agent);
+        let interfaces = card["supportedInterfaces"].as_array().expect("a list");
+        let is_grpc = |one: &&Value| one["protocolBinding"] == "GRPC";
+        let own = interfaces.iter().find(is_grpc).expect("gRPC is there");
+        let own = own["url"].as_str().expect("a text");
+        assert_ne!(own, agent.address());
+        for address in [own, agent.address()] {
+            let list = Request::ListTasks(ListTasksRequest::default());
+            let answered = grpc(address).call(list).await;
+            assert!(answered.is_ok(), "{address}: {answered:?}");
+        }
+    }
 }
 
 /// Sends a message, and returns the answer.

@@ -2,11 +2,16 @@
 
 use std::{io, sync::Arc};
 
+use aws_lc_rs::hmac;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use nuncio_auth::{Gatekeeper, JwtIssuer, Mtls};
-use nuncio_net::listen::{ClientAuth, Tls};
+use nuncio_net::{
+    Client, Guard, Policy,
+    egress::{Errand, Purpose},
+    listen::{ClientAuth, Tls},
+};
 use nuncio_protocol::{
-    card::sign::{Algorithm, Signer},
+    card::sign::{Algorithm, KeySet, Signer},
     ids::{ContextId, Tenant},
     operation::{ListTasksRequest, Request, Response},
     service::Caller,
@@ -23,7 +28,7 @@ use rustls::{
     pki_types::{PrivateKeyDer, ServerName},
 };
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
 use crate::outside::support::{Callers, Served, begin, scripted, send};
@@ -180,9 +185,13 @@ async fn tokens_are_taken_only_as_their_issuer_made_them() {
     let by = |signer: &Signer, claims: &Value| {
         token(&header, claims, |bytes| signer.sign_bytes(bytes).expect("a signature"))
     };
+    let unknown = token(&json!({"alg": "ES256", "kid": "other"}), &good, |bytes| {
+        signer.sign_bytes(bytes).expect("a signature")
+    });
     for (name, text, expected) in [
         ("good", by(&signer, &good), LET_IN),
         ("another's key", by(&other, &good), UNAUTHENTICATED),
+        ("a key that nobody knows", unknown, UNAUTHENTICATED),
         ("none", token(&json!({"alg": "none"}), &good, |_| Vec::new()), UNAUTHENTICATED),
         (
             "none with a key",
@@ -205,6 +214,66 @@ async fn tokens_are_taken_only_as_their_issuer_made_them() {
     assert!(reply.header("www-authenticate").contains("invalid_token"));
     // Why, is not said.
     assert!(!reply.text().contains("parts") && !reply.text().contains("base64"));
+}
+
+/// Who has the public key cannot sign with it, whatever algorithm the token names.
+#[tokio::test]
+async fn a_public_rsa_key_is_not_a_shared_secret() {
+    let signer = Signer::generate(Algorithm::Rs256).expect("a key").with_kid("k");
+    let key: KeySet = [signer.public_key().clone()].into_iter().collect();
+    let jwk = nuncio_protocol::json::to_string(signer.public_key());
+    let modulus = serde_json::from_str::<Value>(&jwk).expect("a key")["n"].clone();
+    let modulus = URL_SAFE_NO_PAD.decode(modulus.as_str().expect("a text")).expect("a number");
+    let gatekeeper = Gatekeeper::builder()
+        .jwt(JwtIssuer::with_keys(ISSUER, AUDIENCE, key))
+        .guess_limit(nuncio_auth::GuessLimit::new(10_000, std::time::Duration::from_secs(1)))
+        .build()
+        .expect("a way in");
+    let served = Served::start(scripted().gatekeeper(gatekeeper)).await;
+    let now = Timestamp::now().to_parts().0;
+    let good = json!({"iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "iat": now, "exp": now + 300});
+    let right = token(&json!({"alg": "RS256", "kid": "k"}), &good, |bytes| {
+        signer.sign_bytes(bytes).expect("a signature")
+    });
+    let bearer = |text: &str| format!("Bearer {text}");
+    let found = statuses(&served.http(), &[("authorization", &bearer(&right))]).await;
+    assert_eq!(found, LET_IN);
+    for secret in [jwk.as_bytes(), &modulus] {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
+        let forged = token(&json!({"alg": "HS256", "kid": "k"}), &good, |bytes| {
+            hmac::sign(&key, bytes).as_ref().to_vec()
+        });
+        let found = statuses(&served.http(), &[("authorization", &bearer(&forged))]).await;
+        assert_eq!(found, UNAUTHENTICATED);
+    }
+}
+
+/// Whether the token is good cannot be known, so its bearer is told to come back.
+#[tokio::test]
+async fn a_token_cannot_be_checked_while_its_issuer_is_down() {
+    let nobody = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/keys", nobody.local_addr().expect("an address"));
+    drop(nobody);
+    let policy = Policy::default()
+        .open(Purpose::Keys, "127.0.0.0/8".parse().expect("a range"))
+        .allow_http(Errand::administrator(Purpose::Keys));
+    let client = Client::new(Guard::new(policy));
+    let issuer = JwtIssuer::with_key_url(ISSUER, AUDIENCE, &client, &url).expect("it is open");
+    let gatekeeper = Gatekeeper::builder().jwt(issuer).build().expect("a way in");
+    let served = Served::start(scripted().gatekeeper(gatekeeper)).await;
+    let signer = Signer::generate(Algorithm::Es256).expect("a key").with_kid("k");
+    let now = Timestamp::now().to_parts().0;
+    let claims =
+        json!({"iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "iat": now, "exp": now + 300});
+    let text = token(&json!({"alg": "ES256", "kid": "k"}), &claims, |bytes| {
+        signer.sign_bytes(bytes).expect("a signature")
+    });
+    let bearer = format!("Bearer {text}");
+    let headers = [("authorization", bearer.as_str())];
+    assert_eq!(statuses(&served.http(), &headers).await, [503, 503, 14]);
+    let headers = [V1, headers[0]];
+    let reply = served.http().request("GET", "/tasks", &headers, "").await;
+    assert!(!reply.header("retry-after").is_empty(), "{}", reply.text());
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 use nuncio_protocol::{
     card::{AgentCard, AgentExtension, AgentSkill},
     ids::Tenant,
-    operation::Request,
+    message::{Message, Part},
+    operation::{Request, SendMessageConfiguration, SendMessageRequest},
     version::Version,
 };
 use nuncio_server::Server;
@@ -426,6 +427,53 @@ async fn parts_and_outputs_are_of_the_types_on_the_card() {
     let reply = http.request("POST", "/message:send", &[V1], named.to_string()).await;
     let refused = Refused::read(Binding::HttpJson, Version::V1_0, &reply);
     assert_eq!(refused.error.metadata()["mediaType"], "application/pdf");
+}
+
+/// What the card says is held to on every way in, with the codes of each.
+#[tokio::test]
+async fn the_terms_of_the_card_hold_on_every_binding_in_both_versions() {
+    let served = Served::start(particular()).await;
+    let text = || Message::user("hi");
+    let pdf = || {
+        let mut message = text();
+        message.parts.push(Part::raw("a").with_media_type("application/pdf"));
+        message
+    };
+    let needed = [("a2a-extensions", "urn:test:needed"), ("x-a2a-extensions", "urn:test:needed")];
+    // The codes of JSON-RPC, of HTTP in 1.0 and in 0.3, and of gRPC.
+    let extension = (-32008, 400, 400, 9);
+    let content = (-32005, 400, 415, 3);
+    for wire in Wire::all(&served.http()) {
+        let knowing =
+            needed.iter().fold(wire.clone(), |wire, (name, value)| wire.with(name, value));
+        for (wire, message, accepted, reason, codes) in [
+            (&wire, text(), "", "EXTENSION_SUPPORT_REQUIRED", extension),
+            (&knowing, pdf(), "", "CONTENT_TYPE_NOT_SUPPORTED", content),
+            (&knowing, text(), "image/png", "OUTPUT_MODE_NOT_SUPPORTED", content),
+            (&knowing, text(), "text/*", "", (0, 0, 0, 0)),
+        ] {
+            let shown = (wire.binding, wire.version, reason);
+            let mut request = SendMessageRequest::new(message);
+            let accepted = Some(accepted.to_owned()).filter(|accepted| !accepted.is_empty());
+            request.configuration = Some(SendMessageConfiguration {
+                accepted_output_modes: accepted.into_iter().collect(),
+                ..Default::default()
+            });
+            let answered = wire.call(Request::SendMessage(request)).await;
+            let Err(refused) = answered else {
+                assert!(reason.is_empty(), "{shown:?} was answered");
+                continue;
+            };
+            let expected = match (wire.binding, wire.version) {
+                (Binding::JsonRpc, _) => codes.0,
+                (Binding::HttpJson, Version::V1_0) => codes.1,
+                (Binding::HttpJson, _) => codes.2,
+                (Binding::Grpc, _) => codes.3,
+            };
+            assert_eq!(refused.code, expected, "{shown:?}: {refused:?}");
+            assert_eq!(refused.error.reason(), reason, "{shown:?}: {refused:?}");
+        }
+    }
 }
 
 #[tokio::test]
