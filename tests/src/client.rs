@@ -213,6 +213,17 @@ impl Node {
         }
     }
 
+    /// Reads how long processors have worked for the process.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub async fn processor_time(&self) -> Duration {
+        match self.ask(Ask::ProcessorTime).await {
+            Ok(Reply::ProcessorTime(time)) => time,
+            other => panic!("processor time was expected, not {other:?}"),
+        }
+    }
+
     /// Waits until every task has ended or waits for its caller, and returns how long that
     /// took.
     ///

@@ -26,6 +26,7 @@ use nuncio_tasks::{
     scope::Name,
     store::Store,
 };
+use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 pub use options::{Kept, Options};
@@ -163,6 +164,12 @@ fn write_lines(mut lines: mpsc::Receiver<String>) -> io::Result<()> {
         output.flush()?;
     }
     Ok(())
+}
+
+/// How long processors have worked for the process.
+fn processor_time() -> anyhow::Result<Duration> {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Ok(Duration::try_from(time)?)
 }
 
 /// How much memory the process has, in bytes.

@@ -3,6 +3,8 @@
 //! Every request has a number, and every line that belongs to its answer has the same. Many
 //! requests are under way at once, on one pair of pipes.
 
+use std::time::Duration;
+
 use nuncio_protocol::state::TaskState;
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +89,8 @@ pub enum Ask {
     Refusals,
     /// Reads how much memory the process has: [`Reply::Memory`].
     Memory,
+    /// Reads how long processors have worked for the process: [`Reply::ProcessorTime`].
+    ProcessorTime,
     /// Stops in good order: [`Reply::Done`], then the process ends.
     Stop {
         /// How long work may go on, in milliseconds.
@@ -210,6 +214,8 @@ pub enum Reply {
     Refusals(RefusalsView),
     /// How much memory the process has, in bytes.
     Memory(u64),
+    /// How long processors have worked for the process.
+    ProcessorTime(Duration),
     /// It is done.
     Done,
     /// It was refused.

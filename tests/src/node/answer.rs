@@ -23,7 +23,7 @@ use nuncio_tasks::{
 };
 use tokio::sync::Semaphore;
 
-use super::{Node, TENANT, memory, name, view};
+use super::{Node, TENANT, memory, name, processor_time, view};
 use crate::wire::{Ask, Order, Refusal, Reply, Request, TaskName, Watched, hash};
 
 /// How many dead letters are listed.
@@ -116,6 +116,7 @@ impl Node {
             }
             Ask::Refusals => Reply::Refusals(view::refusals(self.tasks.refusals())),
             Ask::Memory => Reply::Memory(memory().context("read /proc/self/status")?),
+            Ask::ProcessorTime => Reply::ProcessorTime(processor_time()?),
             Ask::Stop { grace } => {
                 self.tasks.stop(Duration::from_millis(grace)).await;
                 Reply::Done
