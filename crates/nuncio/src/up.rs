@@ -8,6 +8,7 @@ mod keys;
 mod kinds;
 mod limits;
 mod notice;
+mod predecessor;
 mod reload;
 mod start;
 mod taken;
@@ -25,7 +26,7 @@ use nuncio::{
 use nuncio_hub::{memory::MemoryHub, store::HubStore};
 use nuncio_store::{
     postgres::{self, PostgresStore},
-    sqlite::{self, SqliteStore},
+    sqlite::{self, OpenError, SqliteStore},
 };
 
 use nuncio_tasks::{memory::MemoryStore, store::Store};
@@ -105,7 +106,9 @@ async fn open_store(loaded: &Loaded, data: &Data) -> anyhow::Result<Kept> {
     Ok(match &loaded.configuration.database {
         Database::Memory => Kept::Memory(Arc::default(), Arc::default()),
         Database::Sqlite => {
-            Kept::Sqlite(SqliteStore::open(data.directory(), sqlite::Options::default())?)
+            let open = async || SqliteStore::open(data.directory(), sqlite::Options::default());
+            let in_use = |error: &OpenError| matches!(error, OpenError::InUse { .. });
+            Kept::Sqlite(predecessor::take_over(open, in_use).await?)
         }
         Database::Postgres(url) => {
             let options = postgres::Options::new(url.0.expose());

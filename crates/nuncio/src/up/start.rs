@@ -1,6 +1,6 @@
 //! From a configuration to a hub that answers.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, bail};
 use ipnet::IpNet;
@@ -30,8 +30,8 @@ use nuncio_tasks::{hints::Hints, push::Push};
 use tokio::net::lookup_host;
 
 use super::{
-    Kept, agents, canvas, configured::Told, keys, limits, notice, open_store, reload::Reload,
-    taken, traced::traced,
+    Kept, agents, canvas, configured::Told, keys, limits, notice, open_store, predecessor,
+    reload::Reload, taken, traced::traced,
 };
 use crate::{data::Data, demo::Demo, doctor::HouseDoctor, mcp};
 
@@ -104,7 +104,11 @@ async fn bind(configuration: &Configuration) -> anyhow::Result<Listener> {
     limits.connections_per_address =
         usize::try_from(configuration.limits.connections_per_address.get())?;
     limits.header_timeout = configuration.limits.header_timeout.get();
-    let listener = Listener::bind(address).await.map_err(|error| taken::explain(error, address))?;
+    let bound = predecessor::take_over(
+        async || Listener::bind(address).await,
+        |error| error.kind() == io::ErrorKind::AddrInUse,
+    );
+    let listener = bound.await.map_err(|error| taken::explain(error, address))?;
     let listener = listener.limits(limits);
     let Some(files) = &configuration.tls else { return Ok(listener) };
     let mut tls = Tls::from_files(&files.certificate, &files.key)?;
