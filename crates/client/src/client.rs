@@ -196,6 +196,12 @@ impl Agent {
         Self { observer: Some(observer), ..self.clone() }
     }
 
+    /// Returns the same agent, with nobody who sees what goes over the wire of its calls.
+    #[must_use]
+    pub fn unwatched(&self) -> Self {
+        Self { observer: None, ..self.clone() }
+    }
+
     /// Returns the card, as it was when the agent was last called.
     pub fn card(&self) -> AgentCard {
         self.inner.known.load().found.card.clone()

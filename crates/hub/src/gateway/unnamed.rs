@@ -39,10 +39,11 @@ impl Forwarding<'_> {
     /// Finds the task that our message has begun. `None` if the agent shows none or several that
     /// could be it, or no list at all; and if its name is known.
     pub(super) async fn find_unnamed(&self, way: &Way) -> Option<Task> {
-        let line = way.lists().filter(|_| self.note.task.is_none())?;
+        // A list has what others have said, which is for nobody who reads this task's wire.
+        let line = way.lists().filter(|_| self.note.task.is_none())?.unwatched();
         let mut pause = FIRST_LOOK;
         for look in 1..=LOOKS {
-            let mut found = self.candidates(line).await.ok()?;
+            let mut found = self.candidates(&line).await.ok()?;
             match found.len() {
                 0 if look < LOOKS => sleep(pause).await,
                 1 => return found.pop(),

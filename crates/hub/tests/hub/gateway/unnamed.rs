@@ -5,6 +5,7 @@ use nuncio_protocol::{
     dialect::WireForm,
     ids::{MessageId, TaskId},
     operation::{ListTasksRequest, Request, Response, SendMessageRequest},
+    service::CallContext,
     state::TaskState,
     task::Task,
 };
@@ -12,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     agents::{Served, Skilled},
-    callers::{FORMS, ask, begin, cancel, direct, message},
+    callers::{FORMS, ask, begin, cancel, direct, message, patiently, somebody},
     stage::Stage,
     world::World,
 };
@@ -141,4 +142,26 @@ async fn a_cancel_ends_nothing_that_could_be_somebody_elses() {
     let mut at_work = scene.at_work().await;
     at_work.sort();
     assert_eq!(at_work, ["hold:other", "hold:same", "hold:same"]);
+}
+
+/// What others have asked of the agent is for nobody who reads the wire of this task.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_wire_of_a_task_does_not_show_the_list_in_which_it_was_looked_for() {
+    let scene = Scene::new(WireForm::V1).await;
+    begin(&direct(scene.served.address, WireForm::V1), message("swordfish")).await;
+    let wire = "urn:nuncio:extension:wire:v1";
+    let ctx = CallContext { extensions: [wire.to_owned()].into(), ..somebody() };
+    let ann = scene.ann.clone();
+    let sent = tokio::spawn(async move {
+        ann.call(ctx, Request::SendMessage(message("hold:x"))).await.map(drop)
+    });
+    scene.stage.has_begun("x", 1).await;
+    let parent = scene.stage.parent().expect("it was called");
+    canceled(&scene.ann, &TaskId::parse(&parent).expect("a task")).await;
+    patiently(sent).await.expect("nobody panics").expect("it is answered");
+    let path = format!("/api/v1/tasks/{parent}/wire");
+    let reply = scene.world.administrator.request("GET", &path, &[], "").await;
+    let seen = reply.text();
+    assert!(seen.contains("CancelTask") && !seen.contains("ListTasks"), "{seen}");
+    assert!(!seen.contains("swordfish"), "{seen}");
 }
