@@ -246,12 +246,14 @@ impl Gateway {
         let desks = Arc::new(Desks::default());
         let wires = Arc::new(Wires::default());
         listening.spawn(Arc::clone(&wires).sweep());
+        let engaged = Arc::new(OnceLock::new());
         let forwarder = Employed::new(Forwarder {
             lines: Arc::clone(&lines),
             turnstiles: Arc::clone(&turnstiles),
             counters: Arc::clone(&counters),
             desks: Arc::clone(&desks),
             wires: Arc::clone(&wires),
+            tasks: Arc::clone(&engaged),
             patience: Patience { lost, ceiling, cancel, fetch, silence },
             queueing,
             metrics: metrics.clone(),
@@ -267,7 +269,11 @@ impl Gateway {
             forwarder,
         };
         let tasks = engine(Tasks::builder(store).agents(Arc::new(roster)));
-        let tasks = tasks.start_with(|tasks| runs.set_tasks(tasks));
+        let tasks = tasks.start_with(|tasks| {
+            runs.set_tasks(tasks);
+            // There is but one engine to a gateway.
+            engaged.set(tasks.clone()).ok();
+        });
         let gateway = Self(Arc::new(Inner {
             directory,
             tasks,

@@ -30,7 +30,7 @@ pub use accept::Sent;
 pub(crate) use bridge::invalid;
 pub use bridge::reasons;
 pub use inspect::{LogPage, Logged, Row, Rows};
-pub use oversee::{Kin, Overseen, Overview};
+pub use oversee::{Kin, NotePage, Overseen, Overview};
 
 use crate::{
     agent::{Agent, Agents, AnyAgent, Asked},

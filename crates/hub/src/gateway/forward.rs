@@ -4,7 +4,10 @@
 //! our names. The note beside the task says how the agent calls it: whoever goes on after a
 //! crash follows that task, and sends nothing twice.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use futures_util::{FutureExt as _, StreamExt as _};
 use http::StatusCode;
@@ -20,6 +23,7 @@ use nuncio_protocol::{
 };
 use nuncio_tasks::{
     agent::{Agent as TaskAgent, Cause, Conduct, Failure, Interrupted, Turn, Wait},
+    engine::Tasks,
     output::{self, Output},
 };
 use tokio::time::{Instant, sleep, timeout};
@@ -80,6 +84,8 @@ pub(crate) struct Forwarder {
     pub(crate) counters: Arc<Counters>,
     pub(crate) desks: Arc<Desks>,
     pub(crate) wires: Arc<Wires>,
+    /// The engine, which is there before anybody has a turn.
+    pub(crate) tasks: Arc<OnceLock<Tasks>>,
     pub(crate) patience: Patience,
     pub(crate) queueing: Queueing,
     pub(crate) metrics: Metrics,

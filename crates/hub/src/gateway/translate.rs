@@ -29,12 +29,7 @@ pub(crate) fn outward(
     reply: Reply,
 ) -> SendMessageRequest {
     message.task_id = note.task();
-    message.context_id = match (note.context(), asked.context_is_given) {
-        (Some(context), _) => Some(context),
-        // A name that its caller chose, and the agent may know.
-        (None, true) => message.context_id,
-        (None, false) => None,
-    };
+    message.context_id = context(&message, note, asked);
     for task in &mut message.reference_task_ids {
         if let (true, Some(theirs)) = (task == ours, note.task()) {
             *task = theirs;
@@ -49,6 +44,13 @@ pub(crate) fn outward(
         ..SendMessageConfiguration::default()
     });
     request
+}
+
+/// Returns in which conversation a message goes to its agent; `None` if the agent is to begin one.
+pub(crate) fn context(message: &Message, note: &Note, asked: &Asked) -> Option<ContextId> {
+    // One that is not known may be a name that its caller chose, and the agent may know.
+    let given = message.context_id.as_ref().filter(|_| asked.context_is_given);
+    note.context().or_else(|| given.cloned())
 }
 
 /// The names of a task among ourselves.

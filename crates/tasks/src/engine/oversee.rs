@@ -3,6 +3,7 @@
 //! Callers have no part in this. Whoever serves it must have decided who may see the scope.
 
 use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use nuncio_protocol::{
     error::Error,
     ids::{ContextId, TaskId},
@@ -17,6 +18,9 @@ use crate::{
     scope::{Place, Scope},
     store::{Filter, Head, Loaded, Page, Want},
 };
+
+/// How many notes are read at once.
+const NOTES_AT_ONCE: usize = 8;
 
 /// A task, and whose it is.
 #[derive(Clone, Debug)]
@@ -47,6 +51,15 @@ pub struct Kin {
     pub state: TaskState,
     /// The task because of which it was opened.
     pub parent: Option<TaskId>,
+}
+
+/// The notes of tasks.
+#[derive(Clone, Debug)]
+pub struct NotePage {
+    /// The tasks.
+    pub notes: Vec<(TaskId, Option<Bytes>)>,
+    /// Whether there are more tasks.
+    pub more: bool,
 }
 
 impl Tasks {
@@ -97,6 +110,33 @@ impl Tasks {
             Some(Loaded { head, .. }) => Ok(self.0.store.note(head.reference).await?),
             None => Ok(None),
         }
+    }
+
+    /// Returns the note of a task in a scope, if it is there and has one.
+    pub async fn note(&self, scope: &Scope, id: &TaskId) -> Result<Option<Bytes>, Error> {
+        match self.0.store.find(scope, id).await? {
+            Some(head) => Ok(self.0.store.note(head.reference).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the tasks in a scope that a filter lets through, those with the newest status
+    /// first, each with its note if it has one.
+    pub async fn notes(
+        &self,
+        scope: &Scope,
+        filter: Filter,
+        most: usize,
+    ) -> Result<NotePage, Error> {
+        let store = &self.0.store;
+        let page = Page { after: None, size: most, history: false, artifacts: false };
+        let listed = store.list(scope, filter, page).await?;
+        let notes = stream::iter(listed.tasks).map(|Loaded { head, .. }| async move {
+            let note = store.note(head.reference).await?;
+            Ok::<_, Error>((head.id, note))
+        });
+        let notes = notes.buffered(NOTES_AT_ONCE).try_collect().await?;
+        Ok(NotePage { notes, more: listed.more })
     }
 
     /// Returns the tasks in a scope that were opened for another, in the order of their opening.

@@ -214,11 +214,15 @@ async fn let_in(State(entrance): State<Entrance>, request: Request, next: Next) 
         return next.run(request).await;
     }
     if form_of(&request) == entrance.form {
-        if *request.method() == Method::POST {
+        // Who only looks is answered all the same.
+        let is_look = *request.method() != Method::POST;
+        if !is_look {
             entrance.stage.hear_call(asks_for_stream(&request));
         }
         let response = next.run(request).await;
-        entrance.stage.let_out().await;
+        if !is_look {
+            entrance.stage.let_out().await;
+        }
         return response;
     }
     let stray = format!("{} {path}", request.method());

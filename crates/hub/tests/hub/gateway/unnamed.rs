@@ -1,9 +1,11 @@
 //! Cancels of what an agent works on that names its task only when all is done.
 
+use futures_util::future::join_all;
 use nuncio_client::Remote;
 use nuncio_protocol::{
     dialect::WireForm,
     ids::{MessageId, TaskId},
+    message::Part,
     operation::{ListTasksRequest, Request, Response, SendMessageRequest},
     service::CallContext,
     state::TaskState,
@@ -13,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     agents::{Served, Skilled},
-    callers::{FORMS, ask, begin, cancel, direct, message, patiently, somebody},
+    callers::{FORMS, ask, at_once, begin, cancel, direct, message, patiently, somebody},
     stage::Stage,
     world::World,
 };
@@ -23,6 +25,7 @@ struct Scene {
     world: World,
     stage: Stage,
     served: Served,
+    form: WireForm,
     ann: Remote,
 }
 
@@ -32,7 +35,7 @@ impl Scene {
         let served = Served::script(form, Skilled::Answers, &stage).await;
         world.add("script", &served.url()).await;
         let ann = world.remote(&world.key("ann").await, "script", WireForm::V1);
-        Self { world, stage, served, ann }
+        Self { world, stage, served, form, ann }
     }
 
     /// Sends a message whose end is waited for meanwhile, and returns the hub's name of its task
@@ -41,27 +44,35 @@ impl Scene {
         let text = request.message.text();
         let script = text.split(':').nth(1).expect("a script").to_owned();
         let before = self.stage.begun(&script);
-        let from = from.clone();
+        let (from, after) = (from.clone(), from.clone());
         let sent = tokio::spawn(async move { begin(&from, request).await });
         self.stage.has_begun(&script, before + 1).await;
-        let parent = self.stage.parent().expect("it was called");
-        (TaskId::parse(&parent).expect("a task"), sent)
+        (newest(&after).await, sent)
+    }
+
+    /// Calls the agent itself.
+    fn stranger(&self) -> Remote {
+        direct(self.served.address, self.form)
     }
 
     /// Returns what the agent itself still works on.
     async fn at_work(&self) -> Vec<String> {
-        let everything = ListTasksRequest {
-            status: TaskState::Working,
-            history_length: Some(10),
-            ..Default::default()
-        };
-        let remote = direct(self.served.address, WireForm::V1);
-        match ask(&remote, Request::ListTasks(everything)).await {
+        let everything = ListTasksRequest { history_length: Some(10), ..Default::default() };
+        match ask(&self.stranger(), Request::ListTasks(everything)).await {
             Ok(Response::Tasks(page)) => {
-                page.tasks.iter().map(|task| task.history[0].text()).collect()
+                let open = page.tasks.iter().filter(|task| !task.status.state.is_terminal());
+                open.map(|task| task.history[0].text()).collect()
             }
             other => panic!("no list, but {other:?}"),
         }
+    }
+}
+
+/// Returns the hub's name of a caller's newest task.
+async fn newest(caller: &Remote) -> TaskId {
+    match ask(caller, Request::ListTasks(ListTasksRequest::default())).await {
+        Ok(Response::Tasks(page)) => page.tasks[0].id.clone(),
+        other => panic!("no list, but {other:?}"),
     }
 }
 
@@ -144,11 +155,74 @@ async fn a_cancel_ends_nothing_that_could_be_somebody_elses() {
     assert_eq!(at_work, ["hold:other", "hold:same", "hold:same"]);
 }
 
+/// Ann's own has ended, and its answer is on its way: the one that is left is a stranger's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_ends_nobody_elses_task_when_the_own_has_just_ended() {
+    let scene = Scene::new(WireForm::V1Http).await;
+    let gated = |id| named(id, "gated:same:1");
+    let (mine, sent) = scene.send(&scene.ann, gated("1")).await;
+    let mut theirs = gated("1");
+    theirs.configuration = at_once("").configuration;
+    begin(&scene.stranger(), theirs).await;
+    scene.stage.has_begun("same", 2).await;
+    scene.stage.hold_answers(true);
+    scene.stage.open("same", 1);
+    patiently(async {
+        while scene.at_work().await.len() > 1 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let ended = canceled(&scene.ann, &mine).await;
+    assert!(word(&ended).contains("it was hung up on"), "{ended:?}");
+    assert_eq!(scene.at_work().await, ["gated:same:1"], "the stranger's goes on");
+    scene.stage.hold_answers(false);
+    sent.await.expect("nobody panics");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_differs_in_more_than_its_text_is_not_taken_for_the_own() {
+    let mut theirs = named("1", "hold:same");
+    theirs.configuration = at_once("").configuration;
+    theirs.message.parts.push(Part::url("https://files.example/1"));
+    let scene = Scene::new(WireForm::V1).await;
+    begin(&scene.stranger(), theirs).await;
+    scene.stage.runs("same").await;
+    let (mine, _) = scene.send(&scene.ann, named("1", "hold:same")).await;
+    let ended = canceled(&scene.ann, &mine).await;
+    assert!(!word(&ended).contains("hung up"), "{ended:?}");
+    assert_eq!(scene.at_work().await.len(), 1, "the stranger's goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_the_hub_knows_as_another_is_not_taken_for_the_own() {
+    let scene = Scene::new(WireForm::V1).await;
+    let bob = scene.world.remote(&scene.world.key("bob").await, "script", WireForm::V1);
+    let mut known = named("1", "hold:same");
+    known.configuration = at_once("").configuration;
+    begin(&bob, known).await;
+    scene.stage.runs("same").await;
+    let (mine, _) = scene.send(&scene.ann, named("1", "hold:same")).await;
+    let ended = canceled(&scene.ann, &mine).await;
+    assert!(!word(&ended).contains("hung up"), "{ended:?}");
+    assert_eq!(scene.at_work().await, ["hold:same"], "bob's goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_is_not_read_to_its_end_shows_nothing_to_cancel() {
+    let scene = Scene::new(WireForm::V1).await;
+    let stranger = scene.stranger();
+    join_all((0..260).map(|_| begin(&stranger, message("fine")))).await;
+    let (mine, _) = scene.send(&scene.ann, message("hold:x")).await;
+    let ended = canceled(&scene.ann, &mine).await;
+    assert!(word(&ended).contains("it was hung up on"), "{ended:?}");
+}
+
 /// What others have asked of the agent is for nobody who reads the wire of this task.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_wire_of_a_task_does_not_show_the_list_in_which_it_was_looked_for() {
     let scene = Scene::new(WireForm::V1).await;
-    begin(&direct(scene.served.address, WireForm::V1), message("swordfish")).await;
+    begin(&scene.stranger(), message("swordfish")).await;
     let wire = "urn:nuncio:extension:wire:v1";
     let ctx = CallContext { extensions: [wire.to_owned()].into(), ..somebody() };
     let ann = scene.ann.clone();
@@ -156,10 +230,10 @@ async fn the_wire_of_a_task_does_not_show_the_list_in_which_it_was_looked_for() 
         ann.call(ctx, Request::SendMessage(message("hold:x"))).await.map(drop)
     });
     scene.stage.has_begun("x", 1).await;
-    let parent = scene.stage.parent().expect("it was called");
-    canceled(&scene.ann, &TaskId::parse(&parent).expect("a task")).await;
+    let task = newest(&scene.ann).await;
+    canceled(&scene.ann, &task).await;
     patiently(sent).await.expect("nobody panics").expect("it is answered");
-    let path = format!("/api/v1/tasks/{parent}/wire");
+    let path = format!("/api/v1/tasks/{task}/wire");
     let reply = scene.world.administrator.request("GET", &path, &[], "").await;
     let seen = reply.text();
     assert!(seen.contains("CancelTask") && !seen.contains("ListTasks"), "{seen}");
