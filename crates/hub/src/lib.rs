@@ -28,6 +28,7 @@ pub mod workflow;
 pub mod access;
 pub mod audit;
 mod error;
+mod line;
 pub mod metrics;
 
 pub mod memory;

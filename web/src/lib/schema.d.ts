@@ -2258,11 +2258,14 @@ export interface components {
         /** @description A task that was told to end. */
         StoppedView: components["schemas"]["Between"] & {
             id: string;
-            /** @description What was last said about its end, in a line: by its agent, or by the hub in its place. */
+            /**
+             * @description What was last said about its end, in a line: by its agent, or by the hub in its place; only
+             *     for those who may see the task.
+             */
             said?: string | null;
             /** @description Its state now. One that is not over yet ends as soon as its agent lets go of it. */
             state: string;
-            /** @description Why it goes on, if it does. */
+            /** @description Why it goes on, if it does; only for those who may see the task. */
             why?: string | null;
         };
         /** @description Whether more is wanted. */

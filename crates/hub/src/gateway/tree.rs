@@ -16,13 +16,14 @@ use nuncio_protocol::{
 };
 use nuncio_tasks::{
     engine::{Call, Kin, Tasks},
-    scope::{Place, Scope},
+    scope::{Name, Place, Scope},
     store::Head,
 };
 use serde::Serialize;
 use tracing::Instrument as _;
 
 use super::runs;
+use crate::line::line;
 
 /// The reason of an error about too deep a tree.
 const TOO_DEEP: &str = "CALL_DEPTH_EXCEEDED";
@@ -147,6 +148,7 @@ pub(crate) async fn cancel(
     request: CancelTaskRequest,
 ) -> Result<Shared<Task>, Error> {
     let (tasks, call) = (tasks.clone(), call.clone());
+    let reader = call.place.caller.clone();
     let (task, ended) = surely(async move {
         let id = request.id.clone();
         let task = tasks.cancel(&call, request).await?;
@@ -154,7 +156,7 @@ pub(crate) async fn cancel(
         Ok((task, cancel_below(&tasks, scope, id).await?))
     })
     .await?;
-    let ended: Vec<EndedCall<'_>> = ended.iter().map(Into::into).collect();
+    let ended: Vec<_> = ended.iter().map(|ended| EndedCall::new(ended, &reader)).collect();
     if ended.is_empty() {
         return Ok(task);
     }
@@ -228,14 +230,14 @@ async fn cancel_one(tasks: &Tasks, head: Head) -> Result<Ended, Error> {
     let (state, said, why) = match outcome {
         Ok(task) => {
             let TaskStatus { state, message, .. } = nuncio_protocol::service::read(task)?.status;
-            let said = message.map(|message| message.text()).filter(|_| state.is_terminal());
-            (state, said, None)
+            let said = message.map(|message| line(&message.text()));
+            (state, said.filter(|said| state.is_terminal() && !said.is_empty()), None)
         }
         Err(error) => {
             // Whoever made the call may have ended it at the same moment.
             let kin = tasks.kin(&Scope::from(&head.place), &head.id).await?;
             let state = kin.map_or(head.state, |kin| kin.state);
-            (state, None, (!state.is_terminal()).then(|| error.message().to_owned()))
+            (state, None, (!state.is_terminal()).then(|| line(error.message())))
         }
     };
     Ok(Ended { head, state, said, why })
@@ -248,9 +250,9 @@ pub(crate) struct Ended {
     pub(crate) head: Head,
     /// Its state now.
     pub(crate) state: TaskState,
-    /// What was said about its end.
+    /// What was said about its end, in a line.
     pub(crate) said: Option<String>,
-    /// Why it goes on, if it does.
+    /// Why it goes on, if it does, in a line.
     pub(crate) why: Option<String>,
 }
 
@@ -261,22 +263,25 @@ struct EndedCall<'a> {
     task_id: &'a str,
     agent: &'a str,
     state: &'static str,
-    /// What was said about its end.
+    /// What was said about its end, to those who may see the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<&'a str>,
-    /// Why it goes on.
+    /// Why it goes on, to those who may see the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
 }
 
-impl<'a> From<&'a Ended> for EndedCall<'a> {
-    fn from(Ended { head, state, said, why }: &'a Ended) -> Self {
+impl<'a> EndedCall<'a> {
+    fn new(Ended { head, state, said, why }: &'a Ended, reader: &Name) -> Self {
+        // What agents say to each other is nothing to whoever has called the first of them.
+        let told =
+            |text: &'a Option<String>| text.as_deref().filter(|_| head.place.caller == *reader);
         Self {
             task_id: head.id.as_str(),
             agent: head.place.agent.as_str(),
             state: state.as_str(),
-            said: said.as_deref(),
-            why: why.as_deref(),
+            said: told(said),
+            why: told(why),
         }
     }
 }

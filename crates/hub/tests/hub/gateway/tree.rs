@@ -7,11 +7,14 @@ use nuncio_client::Remote;
 use nuncio_protocol::{
     dialect::WireForm,
     error::ErrorKind,
+    ids::TaskId,
+    message::Message,
     operation::{ListTasksRequest, Request, Response},
     state::TaskState,
     task::Task,
 };
-use nuncio_testkit::random::Random;
+use nuncio_server::{Agent, Conduct, Failure, Output, Turn};
+use nuncio_testkit::{random::Random, wire::Http};
 
 use super::{
     agents::{Served, Skilled},
@@ -73,6 +76,66 @@ async fn t07_a_cancel_goes_over_two_hops_and_ends_once_for_all() {
         (WireForm::V03Grpc, WireForm::V1Http),
     ];
     join_all(pairs.map(|(first, second)| check_two_hops(first, second))).await;
+}
+
+/// What an agent says when it is told to end: more than fits into a line.
+const PARTING: &str = "swordfish, ";
+
+/// An agent that says something when it is told to end.
+struct Parting(Stage);
+
+impl Agent for Parting {
+    async fn run(&self, turn: Turn, output: Output) -> Result<(), Failure> {
+        let _running = self.0.begin("parting");
+        output.working("on it").await?;
+        turn.cancelled().await;
+        let last = Message::agent(PARTING.repeat(100));
+        Ok(output.status(TaskState::Canceled, Some(last)).await?)
+    }
+
+    fn conduct(&self) -> Conduct {
+        Conduct { cancel_grace: std::time::Duration::from_secs(30), ..Conduct::default() }
+    }
+}
+
+/// What agents say to each other is not for whoever has called the first of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_about_an_end_is_told_in_a_line_to_those_who_may_see_the_task() {
+    let world = Arc::new(World::start().await);
+    let (near, far) = (Stage::default(), Stage::default());
+    let _relay = relay(&world, ("lead", None), ("worker", WireForm::V1), &near).await;
+    let worker = Served::start(WireForm::V1, Skilled::Resumes, &far, Parting(far.clone())).await;
+    let new = serde_json::json!({ "name": "worker", "card_url": worker.url(), "parent": "lead" });
+    world.add_as(&new).await;
+    let ann = world.key("ann").await;
+    let caller = world.remote(&ann, "lead", WireForm::V1);
+    let begun = async |times| {
+        let request = Request::SendStreamingMessage(message("work"));
+        let mut events = follow(&caller, somebody(), request).await;
+        let id = task_of(&next(&mut events).await).clone();
+        far.has_begun("parting", times).await;
+        id
+    };
+
+    let Ok(Response::Task(ended)) = ask(&caller, cancel(&begun(1).await)).await else {
+        panic!("it cannot be cancelled")
+    };
+    let below = ended.metadata.as_ref().and_then(|data| data.get("canceledCalls"));
+    let below = below.expect("it is said what ended");
+    assert!(below.as_str().contains("TASK_STATE_CANCELED"), "{below:?}");
+    assert!(!below.as_str().contains("swordfish"), "{below:?}");
+
+    let end = async |http: &Http, task: TaskId| {
+        let path = format!("/api/v1/tasks/{task}/cancel");
+        let report = http.request("POST", &path, &[], "").await.json();
+        assert_eq!(report["stopped"].as_array().map(Vec::len), Some(2), "{report}");
+        report["stopped"][1]["said"].clone()
+    };
+    let person = Http::new(world.address).with("authorization", &format!("Bearer {ann}"));
+    assert_eq!(end(&person, begun(2).await).await, serde_json::Value::Null);
+    let said = end(&world.administrator, begun(3).await).await;
+    let said = said.as_str().expect("administrators see every task");
+    assert!(said.starts_with("swordfish, ") && said.chars().count() == 201, "{said}");
 }
 
 /// Looks at the tasks of an agent itself, which knows its callers by no name.

@@ -82,6 +82,12 @@ pub(crate) fn sees(hub: &Hub, who: &Who, place: &Place) -> bool {
     }
 }
 
+/// Tells whether somebody may see a task.
+pub(crate) fn shows(hub: &Hub, who: &Who, place: &Place) -> bool {
+    let scopes = scopes(who).unwrap_or_default();
+    scopes.iter().any(|scope| scope.sees(place)) && sees(hub, who, place)
+}
+
 /// Finds a task that somebody may see.
 pub(crate) async fn find(hub: &Hub, who: &Who, id: &str) -> Result<Head, Problem> {
     let tasks = gateway(hub)?.tasks();

@@ -13,6 +13,7 @@ use nuncio_tasks::{
 use serde::Serialize;
 
 use super::sight;
+pub(crate) use crate::line::line;
 use crate::{
     gateway::{
         runs,
@@ -22,9 +23,6 @@ use crate::{
     hub::Hub,
     name::AgentName,
 };
-
-/// The longest line of text, in characters.
-const LONGEST_LINE: usize = 200;
 
 /// A task in short.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -98,10 +96,11 @@ pub(crate) struct StoppedView {
     /// Its state now. One that is not over yet ends as soon as its agent lets go of it.
     #[schema(value_type = String)]
     pub(crate) state: &'static str,
-    /// What was last said about its end, in a line: by its agent, or by the hub in its place.
+    /// What was last said about its end, in a line: by its agent, or by the hub in its place; only
+    /// for those who may see the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) said: Option<String>,
-    /// Why it goes on, if it does.
+    /// Why it goes on, if it does; only for those who may see the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
 }
@@ -159,7 +158,9 @@ impl Between {
 impl StoppedView {
     pub(crate) fn new(hub: &Hub, who: &Who, ended: Ended) -> Self {
         let Ended { head: Head { id, place, .. }, state, said, why } = ended;
-        let said = said.map(|said| line(&said)).filter(|said| !said.is_empty());
+        // Who ends a task ends the calls below it, which are seldom theirs to read.
+        let told = |text: Option<String>| text.filter(|_| sight::shows(hub, who, &place));
+        let (said, why) = (told(said), told(why));
         Self { between: Between::new(hub, who, &place), state: state.as_str(), said, id, why }
     }
 }
@@ -186,30 +187,4 @@ fn is_overseer(who: &Who) -> bool {
 
 fn is_caller(who: &Who, caller: &Name) -> bool {
     sight::caller(who).is_ok_and(|name| name == *caller)
-}
-
-/// Makes a line of a text: for tables, so it is cut, and nothing in it moves a cursor.
-pub(crate) fn line(text: &str) -> String {
-    let fit = text.split(|letter: char| letter.is_whitespace() || letter.is_control());
-    let words: Vec<&str> = fit.filter(|word| !word.is_empty()).collect();
-    let mut line = words.join(" ");
-    if let Some((end, _)) = line.char_indices().nth(LONGEST_LINE) {
-        line.truncate(end);
-        line.push('…');
-    }
-    line
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_is_one_line_and_short() {
-        let check = |text: &str, expected: &str| assert_eq!(line(text), expected);
-        check("", "");
-        check(" a\n\tb\u{1b}[2J\r\nc ", "a b [2J c");
-        check(&"ä".repeat(200), &"ä".repeat(200));
-        check(&"ä".repeat(201), &("ä".repeat(200) + "…"));
-    }
 }
