@@ -26,7 +26,7 @@ use nuncio_protocol::{
     json::Shared,
     operation::{GetTaskRequest, Request, SubscribeToTaskRequest},
     service::{Answered, CallContext, Event},
-    task::{StreamResponse, Task},
+    task::{RESUME_GAP, StreamResponse, Task},
 };
 use tokio::time::{Instant, sleep, timeout};
 
@@ -44,9 +44,6 @@ use crate::{
 /// How long a peer may take to close a stream of which the last event has come. It is closed
 /// by us then; waiting keeps the connection for the next call.
 const LAST_WORD: Duration = Duration::from_secs(1);
-
-/// The member of a task's metadata that says that events were missed for good.
-const RESUME_GAP: &str = "resumeGap";
 
 /// A stream of events that is resumed when it breaks off. Dropping it closes the exchange.
 #[must_use]

@@ -2,11 +2,19 @@
 
 use crate::{
     ids::{ArtifactId, ContextId, TaskId},
-    json::{Object, Shared, bytes_with, proto_union, record},
+    json::{Object, Raw, Shared, bytes_with, proto_union, record},
     message::{Message, Part, join_text},
     state::TaskState,
     time::Timestamp,
 };
+
+/// The member of a status update's metadata that says that the other members are from now on the
+/// metadata of the task: A2A has no event of its own for that.
+pub const TASK_METADATA: &str = "taskMetadata";
+
+/// The member of a task's metadata that says that events of its stream were missed for good. It is
+/// about the stream, and no property of the task.
+pub const RESUME_GAP: &str = "resumeGap";
 
 record! {
     /// A piece of work and all that came of it.
@@ -120,6 +128,21 @@ record! {
         status: TaskStatus = required "status",
         /// Data of extensions.
         metadata: Option<Object> = optional "metadata",
+    }
+}
+
+impl TaskStatusUpdateEvent {
+    /// Says also what the metadata of the task is from now on.
+    #[must_use]
+    pub fn with_task_metadata(self, metadata: &Object) -> Self {
+        Self { metadata: Some(metadata.with(TASK_METADATA, Raw::bool(true))), ..self }
+    }
+
+    /// Returns what the metadata of the task is from now on, if the update says that.
+    pub fn task_metadata(&self) -> Option<Object> {
+        let metadata = self.metadata.as_ref()?;
+        let is_said = metadata.get(TASK_METADATA)? == Raw::bool(true);
+        is_said.then(|| metadata.without(TASK_METADATA))
     }
 }
 

@@ -200,6 +200,11 @@ impl Turn {
     pub async fn cancelled(&self) {
         self.outbox.cancel.requested().await;
     }
+
+    /// Returns the metadata of the newest wish to end the work, if it has any.
+    pub fn cancel_metadata(&self) -> Option<Object> {
+        self.outbox.cancel.said()
+    }
 }
 
 /// Something that has happened, or not, and that somebody may wait for.
@@ -236,13 +241,21 @@ impl Flag {
 #[derive(Debug, Default)]
 pub(crate) struct Cancel {
     wish: Flag,
+    /// What was said with it. Boxed, as it is rare.
+    said: Mutex<Option<Box<Object>>>,
     /// Whether the agent has said that it cannot end.
     is_declined: AtomicBool,
 }
 
 impl Cancel {
-    pub(crate) fn request(&self) {
+    pub(crate) fn request(&self, said: Option<Object>) {
+        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = said.map(Box::new);
         self.wish.raise();
+    }
+
+    pub(crate) fn said(&self) -> Option<Object> {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.as_deref().cloned()
     }
 
     pub(crate) fn is_requested(&self) -> bool {
@@ -411,7 +424,7 @@ mod tests {
         let cancel = Cancel::default();
         let mut early = Box::pin(cancel.requested());
         assert!(early.as_mut().now_or_never().is_none(), "nobody wants it to end");
-        cancel.request();
+        cancel.request(None);
         assert!(early.now_or_never().is_some(), "who waits hears it");
         assert!(cancel.requested().now_or_never().is_some(), "who comes later, too");
     }
@@ -419,13 +432,13 @@ mod tests {
     #[test]
     fn a_cancel_that_was_declined_is_waited_for_anew() {
         let cancel = Cancel::default();
-        cancel.request();
+        cancel.request(None);
         cancel.decline();
         assert!(cancel.was_declined());
         assert!(!cancel.was_declined(), "that is news only once");
         let mut next = Box::pin(cancel.requested());
         assert!(next.as_mut().now_or_never().is_none(), "the wish is forgotten");
-        cancel.request();
+        cancel.request(None);
         assert!(next.now_or_never().is_some());
     }
 }

@@ -7,10 +7,14 @@
 mod batch;
 mod fold;
 
-use nuncio_protocol::{json::Shared, message::Message, task::StreamResponse};
+use nuncio_protocol::{
+    json::{Object, Shared},
+    message::Message,
+    task::StreamResponse,
+};
 
-pub(crate) use batch::CANCEL_REFUSED;
 pub use batch::{Batch, Refused};
+pub(crate) use batch::{CANCEL_REFUSED, CANCEL_REQUESTED};
 pub use fold::{Folded, Snapshot, SpoiltLog};
 
 /// The place of an entry in its task's log. The first is 1; 0 stands before it.
@@ -89,6 +93,16 @@ impl Record {
             }
             _ => None,
         }
+    }
+
+    /// Returns the metadata of a wish to cancel, if it is one that has any.
+    pub(crate) fn cancel_wish(&self) -> Option<Object> {
+        if self.kind != Kind::Cancel {
+            return None;
+        }
+        let Ok(StreamResponse::StatusUpdate(update)) = self.event.value() else { return None };
+        let wish = update.metadata.as_ref()?.without(CANCEL_REQUESTED);
+        (!wish.is_empty()).then_some(wish)
     }
 
     /// Returns about how much text is in it. Nothing is written to find out.

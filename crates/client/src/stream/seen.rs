@@ -3,10 +3,11 @@
 //! Most peers do not number their events. When a stream of theirs breaks off, all they say to
 //! somebody who comes back is the task as it is now. The difference between that and what was
 //! seen is what the reader missed: each artifact, or the part of it that is new, then the
-//! status, once.
+//! status, once, with what the metadata of the task has become.
 
 use nuncio_protocol::{
     ids::{ContextId, TaskId},
+    json::Object,
     state::TaskState,
     task::{
         Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
@@ -18,6 +19,7 @@ use nuncio_protocol::{
 pub(super) struct Seen {
     status: Option<TaskStatus>,
     artifacts: Vec<Artifact>,
+    metadata: Option<Object>,
 }
 
 impl Seen {
@@ -27,8 +29,14 @@ impl Seen {
             StreamResponse::Task(task) => {
                 self.status = Some(task.status.clone());
                 self.artifacts.clone_from(&task.artifacts);
+                self.metadata.clone_from(&task.metadata);
             }
-            StreamResponse::StatusUpdate(update) => self.status = Some(update.status.clone()),
+            StreamResponse::StatusUpdate(update) => {
+                self.status = Some(update.status.clone());
+                if let Some(metadata) = update.task_metadata() {
+                    self.metadata = Some(metadata);
+                }
+            }
             StreamResponse::ArtifactUpdate(update) => self.add_artifact(update),
             StreamResponse::Message(_) => {}
         }
@@ -66,8 +74,13 @@ impl Seen {
             }))
         });
         let mut events: Vec<_> = artifacts.collect();
-        if !is_same(seen, &task.status) {
-            events.push(status_update(&task.id, context_id, &task.status));
+        let metadata = task.metadata.as_ref().filter(|now| Some(*now) != self.metadata.as_ref());
+        if metadata.is_some() || !is_same(seen, &task.status) {
+            let update = status_update(&task.id, context_id, &task.status);
+            events.push(StreamResponse::StatusUpdate(match metadata {
+                Some(metadata) => update.with_task_metadata(metadata),
+                None => update,
+            }));
         }
         events
     }
@@ -101,13 +114,17 @@ fn is_same(one: &TaskStatus, other: &TaskStatus) -> bool {
     one.state == other.state && said(one) == said(other)
 }
 
-fn status_update(task_id: &TaskId, context_id: &ContextId, status: &TaskStatus) -> StreamResponse {
-    StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
+fn status_update(
+    task_id: &TaskId,
+    context_id: &ContextId,
+    status: &TaskStatus,
+) -> TaskStatusUpdateEvent {
+    TaskStatusUpdateEvent {
         task_id: task_id.clone(),
         context_id: context_id.clone(),
         status: status.clone(),
         metadata: None,
-    })
+    }
 }
 
 /// Where a task stands, as far as it decides whether a stream is at its end.

@@ -77,9 +77,9 @@ impl Forwarding<'_> {
             Err(error) => Err(error),
         };
         let opened = match answer {
-            Ok(StreamResponse::Task(task)) => match since(task, &self.turn.message.message_id) {
-                Some(task) => Ok(Opened::Whole(task)),
-                None => return Brief::Untold { may_be_there: true },
+            Ok(StreamResponse::Task(task)) => match self.whole(task) {
+                Ok(task) => Ok(Opened::Whole(task)),
+                Err(_) => return Brief::Untold { may_be_there: true },
             },
             Ok(response) => Ok(Opened::Answer(response)),
             // It is tried again, and proves better who calls.
@@ -103,7 +103,9 @@ impl Forwarding<'_> {
         at_once: bool,
         is_second: bool,
     ) -> Result<Opened, ClientError> {
-        let history = if tells_all(way) { self.history() } else { Some(0) };
+        // Who cannot stream tells all when it is done, or nobody hears it.
+        let is_told = tells_all(way) || matches!(way, Way::Called(_)) && !way.streams();
+        let history = if is_told { self.history() } else { Some(0) };
         let since = Instant::now();
         let mut pause = FIRST_LOOK;
         let mut resumes = 0;
@@ -111,6 +113,12 @@ impl Forwarding<'_> {
             let request = self.request(Reply { at_once, history });
             let error = match way.send(self.context(), &self.ours.task, request).await {
                 Err(error) if is_second && !is_refusal(&error) => error,
+                Ok(Opened::Answer(StreamResponse::Task(task))) => {
+                    return Ok(self.whole(task).map_or_else(
+                        |task| Opened::Answer(StreamResponse::Task(*task)),
+                        Opened::Whole,
+                    ));
+                }
                 sent => return sent,
             };
             let is_lost = since.elapsed() >= self.forwarder.patience.lost;
@@ -122,6 +130,12 @@ impl Forwarding<'_> {
             pause = (pause * 2).min(LAST_LOOK);
             resumes += 1;
         }
+    }
+
+    /// Leaves nothing in a task's history but what was said since our message, if the task tells
+    /// that.
+    fn whole(&self, task: Task) -> Result<Task, Box<Task>> {
+        since(task, &self.turn.message.message_id)
     }
 
     fn request(&self, reply: Reply) -> SendMessageRequest {
@@ -161,20 +175,20 @@ fn tells_all(way: &Way) -> bool {
     matches!(way, Way::Called(_)) && way.streams() && way.knows_keys()
 }
 
-/// Leaves nothing in a task's history but what the agent has said since a message. `None` if the
-/// task does not tell that, or goes on.
-fn since(mut task: Task, message: &MessageId) -> Option<Task> {
+/// Leaves nothing in a task's history but what the agent has said since a message. The task as it
+/// is if it does not tell that, or goes on.
+fn since(mut task: Task, message: &MessageId) -> Result<Task, Box<Task>> {
     // One that waits for a login may go on by itself, and is followed by the numbers of events.
     let state = task.status.state;
-    if !state.is_terminal() && state != TaskState::InputRequired {
-        return None;
-    }
-    task.context_id.as_ref()?;
-    let ours = task.history.iter().rposition(|said| said.message_id == *message)?;
+    let is_over = state.is_terminal() || state == TaskState::InputRequired;
+    let ours = task.history.iter().rposition(|said| said.message_id == *message);
+    let Some(ours) = ours.filter(|_| is_over && task.context_id.is_some()) else {
+        return Err(Box::new(task));
+    };
     task.history.drain(..=ours);
     let last = task.status.message.as_ref().map(|message| &message.message_id);
     task.history.retain(|said| said.role == Role::Agent && Some(&said.message_id) != last);
-    Some(task)
+    Ok(task)
 }
 
 /// Tells whether an agent that knows keys has refused a message, whichever request brought it: had

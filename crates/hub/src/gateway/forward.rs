@@ -571,7 +571,8 @@ impl Forwarding<'_> {
     }
 
     async fn tell_to_stop_by(&mut self, way: &Way) -> Result<Option<Task>, ClientError> {
-        way.cancel(self.context(), &self.ours.task, self.note.task()).await
+        let metadata = self.turn.cancel_metadata();
+        way.cancel(self.context(), &self.ours.task, self.note.task(), metadata).await
     }
 
     /// Ends a task that the agent has not named, and that was not found: all we can do is hang up.

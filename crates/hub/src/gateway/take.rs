@@ -89,7 +89,9 @@ impl Forwarding<'_> {
         task: Task,
         is_news: bool,
     ) -> Result<(), Failure> {
+        let metadata = task.metadata.clone();
         let mut updates = self.ours.updates(&self.turn.task, task);
+        self.turn.task.metadata = metadata.or_else(|| self.turn.task.metadata.take());
         let last = updates.pop();
         let mut note = is_news.then(|| self.note.write());
         for update in updates {
@@ -146,7 +148,10 @@ impl Forwarding<'_> {
     fn remember(&mut self, update: &StreamResponse) {
         let task = &mut self.turn.task;
         match update {
-            StreamResponse::StatusUpdate(update) => task.status.clone_from(&update.status),
+            StreamResponse::StatusUpdate(update) => {
+                task.status.clone_from(&update.status);
+                task.metadata = update.task_metadata().or_else(|| task.metadata.take());
+            }
             StreamResponse::ArtifactUpdate(update) => {
                 let id = &update.artifact.artifact_id;
                 match task.artifacts.iter_mut().find(|known| known.artifact_id == *id) {

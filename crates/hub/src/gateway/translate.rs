@@ -5,7 +5,10 @@ use nuncio_protocol::{
     message::Message,
     operation::{SendMessageConfiguration, SendMessageRequest},
     state::TaskState,
-    task::{StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent},
+    task::{
+        RESUME_GAP, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus,
+        TaskStatusUpdateEvent,
+    },
 };
 use nuncio_tasks::agent::Asked;
 
@@ -107,6 +110,14 @@ impl Ours {
     /// Makes updates of what a task of the agent's says that ours does not say yet.
     pub(crate) fn updates(&self, known: &Task, now: Task) -> Vec<StreamResponse> {
         let ended = now.status.state.is_terminal();
+        let metadata = now.metadata.map(|metadata| match metadata.get(RESUME_GAP) {
+            Some(_) => metadata.without(RESUME_GAP),
+            None => metadata,
+        });
+        let metadata = metadata.filter(|now| match &known.metadata {
+            Some(known) => known != now,
+            None => !now.is_empty(),
+        });
         let mut updates = Vec::new();
         for artifact in now.artifacts {
             let before = known.artifacts.iter().find(|one| one.artifact_id == artifact.artifact_id);
@@ -122,14 +133,22 @@ impl Ours {
                 metadata: None,
             }));
         }
-        let status = self.status(now.status);
+        let mut status = self.status(now.status);
         let is_news = status.state != known.status.state || status.message.is_some();
-        if is_news && status.state != TaskState::Submitted {
-            updates.push(StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
+        let is_news = is_news && status.state != TaskState::Submitted;
+        if !is_news {
+            status = self.status(known.status.clone());
+        }
+        if is_news || metadata.is_some() {
+            let update = TaskStatusUpdateEvent {
                 task_id: self.task.clone(),
                 context_id: self.context.clone(),
                 status,
                 metadata: None,
+            };
+            updates.push(StreamResponse::StatusUpdate(match &metadata {
+                Some(metadata) => update.with_task_metadata(metadata),
+                None => update,
             }));
         }
         updates

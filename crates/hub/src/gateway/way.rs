@@ -7,6 +7,7 @@ use nuncio_client::{Agent as Line, Error as ClientError};
 use nuncio_protocol::{
     error::{Error, ErrorKind},
     ids::TaskId,
+    json::Object,
     operation::{CancelTaskRequest, Operation, Request, SendMessageRequest},
     service::{Answered, CallContext, Event},
     task::{SendMessageResponse, StreamResponse, Task},
@@ -125,6 +126,7 @@ impl Way {
         ctx: CallContext,
         ours: &TaskId,
         theirs: Option<TaskId>,
+        metadata: Option<Object>,
     ) -> Result<Option<Task>, ClientError> {
         let line = match self {
             Self::Fetched(desk, _) => {
@@ -136,7 +138,7 @@ impl Way {
         let Some(id) = theirs else {
             return Err(not_a2a("the agent has not named its task"));
         };
-        let request = CancelTaskRequest { tenant: None, id, metadata: None };
+        let request = CancelTaskRequest { tenant: None, id, metadata };
         match line.call(ctx, Request::CancelTask(request)).await? {
             Answered::Task(task) => {
                 task.into_value().map(Some).map_err(|error| not_a2a(&error.to_string()))

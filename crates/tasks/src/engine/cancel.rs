@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nuncio_protocol::{
     error::{Error, ErrorKind},
-    json::Shared,
+    json::{Object, Shared},
     operation::CancelTaskRequest,
     state::TaskState,
     task::Task,
@@ -38,7 +38,7 @@ impl Tasks {
                 return Err(Error::new(ErrorKind::TaskNotCancelable, text)
                     .with_metadata("taskId", request.id.as_str()));
             }
-            match engine.request_cancel(&head).await {
+            match engine.request_cancel(&head, request.metadata.clone()).await {
                 Ok(Some(why)) => {
                     return Err(Error::new(ErrorKind::TaskNotCancelable, why)
                         .with_metadata("taskId", request.id.as_str()));
@@ -59,6 +59,7 @@ impl Engine {
     pub(super) async fn request_cancel(
         self: &Arc<Self>,
         head: &Head,
+        metadata: Option<Object>,
     ) -> Result<Option<String>, store::Error> {
         let now = self.clock.now();
         let mut batch = Batch::follow(head.id.clone(), head.context.clone(), head.state);
@@ -67,7 +68,7 @@ impl Engine {
         let conduct = self.find_agent(&head.place).map(|agent| agent.conduct());
         let hears = conduct.is_some_and(|conduct| conduct.hears_cancels);
         let result = if head.owned || hears {
-            batch.cancel(now)
+            batch.cancel_with(&metadata.clone().unwrap_or_default(), now)
         } else {
             batch.status(TaskState::Canceled, None, now)
         };
@@ -83,7 +84,7 @@ impl Engine {
             append.tenancy = Tenancy::Take(self.lease());
         }
         // Whoever wants it may go away meanwhile; what is in the log is acted on.
-        let told = Arc::clone(self).tell(append, entries, Arc::clone(&live));
+        let told = Arc::clone(self).tell(append, entries, Arc::clone(&live), metadata);
         let Some((after, taken)) = self.surely(told).await?? else {
             // There was no key to repeat.
             return Ok(None);
@@ -110,13 +111,15 @@ impl Engine {
         append: Append,
         entries: Vec<Entry>,
         live: Arc<Live>,
+        metadata: Option<Object>,
     ) -> Result<Option<(Head, bool)>, store::Error> {
         let Appended::Done { head, taken } = self.store.append(append).await? else {
             return Ok(None);
         };
         self.show(&live, &go_on::renumber(entries, head.seq), &head).await;
         if taken {
-            let occasion = Occasion::quiet(Cause::Cancel);
+            let mut occasion = Occasion::quiet(Cause::Cancel);
+            occasion.asked.metadata = metadata;
             if let Err(error) = self.begin_turn(head.clone(), live, occasion).await {
                 // Whoever takes the task over finds the wish in its log.
                 tracing::warn!(%error, "a turn could not be begun");

@@ -11,7 +11,7 @@ use crate::{
     agent::{Cause, Interrupted},
     hints::Hint,
     live::{self, Live},
-    log::{Entry, Kind, Seq},
+    log::{Entry, Kind, Record, Seq},
     store::{self, Claim, Claimed, Head, Limit, Reason, Swept, TaskRef, Tenure},
 };
 
@@ -184,8 +184,8 @@ impl Engine {
             return self.give_up(&head, TaskState::Failed, text).await;
         };
         let conduct = agent.conduct();
-        let is_cancelled = self.is_cancelled(head.reference).await?;
-        if is_cancelled && !conduct.hears_cancels {
+        let cancel = self.cancel_of(head.reference).await?;
+        if cancel.is_some() && !conduct.hears_cancels {
             return self.give_up(&head, TaskState::Canceled, "").await;
         }
         let attempts = match conduct.interrupted {
@@ -193,7 +193,7 @@ impl Engine {
             Interrupted::Retry | Interrupted::Fail => self.settings.attempts,
         };
         let cause = match (reason, conduct.interrupted) {
-            _ if is_cancelled => Cause::Cancel,
+            _ if cancel.is_some() => Cause::Cancel,
             (Reason::Woken, _) => Cause::WakeUp,
             (Reason::Abandoned { times }, _) if times > attempts => {
                 let text = format!("INTERRUPTED: the process has died {times} times at this work");
@@ -206,7 +206,9 @@ impl Engine {
             (_, Interrupted::Retry | Interrupted::Resume) => Cause::Interrupted,
         };
         let live = self.at_hand(&head).await?;
-        match self.begin_turn(head, live, Occasion::quiet(cause)).await {
+        let mut occasion = Occasion::quiet(cause);
+        occasion.asked.metadata = cancel.and_then(|cancel| cancel.cancel_wish());
+        match self.begin_turn(head, live, occasion).await {
             Ok(()) => Ok(Taken::Runs),
             Err(error) => {
                 // It is left to whoever claims it next.
@@ -226,20 +228,23 @@ impl Engine {
         Ok(Taken::Ended)
     }
 
-    /// Tells whether somebody wanted the task to end before its owner died.
-    async fn is_cancelled(&self, task: TaskRef) -> Result<bool, store::Error> {
+    /// Returns the wish of somebody who wanted the task to end before its owner died.
+    async fn cancel_of(&self, task: TaskRef) -> Result<Option<Record>, store::Error> {
         let limit = Limit { entries: 1_000, bytes: 4 << 20 };
         let mut after = Seq::START;
-        let mut is_cancelled = false;
+        let mut cancel = None;
         loop {
             let tail = self.store.tail(task, after, limit).await?;
             for Entry { record, .. } in &tail.entries {
-                is_cancelled = record.kind == Kind::Cancel
-                    || is_cancelled && record.cancel_refused().is_none();
+                if record.kind == Kind::Cancel {
+                    cancel = Some(record.clone());
+                } else if record.cancel_refused().is_some() {
+                    cancel = None;
+                }
             }
             match tail.entries.last() {
                 Some(last) => after = last.seq,
-                None => return Ok(is_cancelled),
+                None => return Ok(cancel),
             }
         }
     }

@@ -10,7 +10,7 @@ use nuncio_protocol::{
     operation::{GetTaskRequest, ListTasksRequest, ListTasksResponse, SubscribeToTaskRequest},
     service::{Event, Events},
     state::TaskState,
-    task::{StreamResponse, Task},
+    task::{RESUME_GAP, StreamResponse, Task},
 };
 
 use super::{Call, Engine, Tasks, bridge};
@@ -24,9 +24,6 @@ use crate::{
 
 /// The page size when none is asked for.
 const DEFAULT_PAGE_SIZE: usize = 50;
-
-/// The member of a task's metadata that says that events were missed for good.
-const RESUME_GAP: &str = "resumeGap";
 
 /// How a stream is to be.
 #[derive(Clone, Copy)]

@@ -178,7 +178,8 @@ impl Run {
         let Occasion { cause, asked, first_word } = occasion;
         outbox.tell_first_word(first_word);
         if cause == Cause::Cancel {
-            outbox.cancel.request();
+            // A turn that begins for it is asked for by nothing else.
+            outbox.cancel.request(asked.metadata.clone());
         }
         // Boxed: it is handed on a few times, and large.
         Box::new(Self {
@@ -340,11 +341,13 @@ impl Run {
             }
         }
         // A cancel that came with the end of the lease was heard by nobody else.
-        let cancelled = std::iter::from_fn(|| outbox.signals.take())
-            .any(|signal| signal.record.kind == Kind::Cancel);
-        if let Some(owned) = self.owned.as_ref().filter(|_| cancelled) {
+        let cancel = std::iter::from_fn(|| outbox.signals.take())
+            .filter(|signal| signal.record.kind == Kind::Cancel)
+            .last();
+        if let (Some(owned), Some(cancel)) = (&self.owned, cancel) {
             // Boxed: it is rare, and every turn would have room for it.
-            Box::pin(self.engine.request_cancel(&owned.head)).await.ok();
+            let wish = cancel.record.cancel_wish();
+            Box::pin(self.engine.request_cancel(&owned.head, wish)).await.ok();
         }
         None
     }
@@ -384,7 +387,7 @@ impl Run {
             self.outbox.rebase(self.folded.task.status.state);
         }
         match signal.record.kind {
-            Kind::Cancel => self.outbox.cancel.request(),
+            Kind::Cancel => self.outbox.cancel.request(signal.record.cancel_wish()),
             Kind::Input => {
                 if let Some(Ok(message)) = signal.record.message.as_ref().map(|said| said.value()) {
                     self.outbox.inbox.put(message.clone());

@@ -5,14 +5,14 @@ use nuncio_protocol::{
     json::{self, Object, Raw, Shared},
     message::Message,
     state::{IllegalTransition, TaskState},
-    task::{StreamResponse, Task, TaskStatus, TaskStatusUpdateEvent},
+    task::{StreamResponse, TASK_METADATA, Task, TaskStatus, TaskStatusUpdateEvent},
     time::Timestamp,
 };
 
 use super::{Kind, Record};
 
 /// The member of an event's metadata that says that somebody wants the work to end.
-const CANCEL_REQUESTED: &str = "cancelRequested";
+pub(crate) const CANCEL_REQUESTED: &str = "cancelRequested";
 
 /// The member of an event's metadata that says that the work cannot be ended, and why.
 pub(crate) const CANCEL_REFUSED: &str = "cancelRefused";
@@ -129,8 +129,9 @@ impl Batch {
         }
         if let StreamResponse::StatusUpdate(update) = response {
             let next = update.status.state;
-            // A word about why it has not begun is no change.
-            let is_word = self.to == TaskState::Submitted && update.status.message.is_some();
+            // A word about why it has not begun is no change, nor is what the task's metadata is.
+            let says = update.status.message.is_some() || update.metadata.is_some();
+            let is_word = self.to == TaskState::Submitted && says;
             if !is_word || next != TaskState::Submitted {
                 self.to = self.to.advance(next)?.to();
             }
@@ -150,7 +151,13 @@ impl Batch {
 
     /// Adds that somebody wants the work to end.
     pub fn cancel(&mut self, now: Timestamp) -> Result<(), Refused> {
-        let metadata = Object::from_members([(CANCEL_REQUESTED, Raw::bool(true))]);
+        self.cancel_with(&Object::default(), now)
+    }
+
+    /// Adds that somebody wants the work to end, and the metadata of that wish.
+    pub fn cancel_with(&mut self, wish: &Object, now: Timestamp) -> Result<(), Refused> {
+        // What is said to the agent is not what becomes of the task.
+        let metadata = wish.without(TASK_METADATA).with(CANCEL_REQUESTED, Raw::bool(true));
         self.signal(Kind::Cancel, None, Some(metadata), now)
     }
 
@@ -174,7 +181,8 @@ impl Batch {
     /// that state then.
     pub fn rebase(&self, from: TaskState) -> Result<Self, Refused> {
         let mut batch = Self::follow(self.task.clone(), self.context.clone(), from);
-        for Record { kind, event, message } in &self.records {
+        for record in &self.records {
+            let Record { kind, event, message } = record;
             let response = event.value().map_err(|error| unreadable(&error))?;
             let at = match response {
                 StreamResponse::StatusUpdate(update) => update.status.timestamp,
@@ -186,7 +194,9 @@ impl Batch {
                     batch
                         .input(message.value().map_err(|error| unreadable(&error))?.clone(), at)?;
                 }
-                (Kind::Cancel, Some(at), _) => batch.cancel(at)?,
+                (Kind::Cancel, Some(at), _) => {
+                    batch.cancel_with(&record.cancel_wish().unwrap_or_default(), at)?;
+                }
                 _ => batch.output(event.clone())?,
             }
         }
@@ -456,6 +466,21 @@ mod tests {
             assert_eq!((record.kind, &record.message), (Kind::Cancel, &None));
             let json = String::from_utf8_lossy(record.event.json());
             assert!(json.contains(r#""metadata":{"cancelRequested":true}"#), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_with_a_wish_to_cancel_is_kept_and_is_nothing_about_the_task() {
+        let wish = Object::from_members([("why", Raw::string("late"))]);
+        let mut batch = follow(TaskState::Working);
+        batch.cancel_with(&wish.with(TASK_METADATA, Raw::bool(true)), moment(5)).unwrap();
+        for batch in [batch.rebase(TaskState::InputRequired).unwrap(), batch] {
+            let [record] = batch.records() else { panic!("one record is one wish") };
+            assert_eq!(record.cancel_wish(), Some(wish.clone()));
+            let StreamResponse::StatusUpdate(update) = record.event.value().unwrap() else {
+                panic!("a wish is a status update")
+            };
+            assert_eq!(update.task_metadata(), None);
         }
     }
 

@@ -78,7 +78,12 @@ impl Folded {
         let seq = self.seq.next();
         let spoilt = |error: json::Error| SpoiltLog { seq, what: error.to_string() };
         match record.event.value().map_err(spoilt)? {
-            StreamResponse::StatusUpdate(update) => self.set_status(update.status.clone()),
+            StreamResponse::StatusUpdate(update) => {
+                self.set_status(update.status.clone());
+                if let Some(metadata) = update.task_metadata() {
+                    self.task.metadata = Some(metadata);
+                }
+            }
             StreamResponse::ArtifactUpdate(update) => self.put_artifact(update),
             StreamResponse::Task(_) | StreamResponse::Message(_) => {
                 return Err(SpoiltLog { seq, what: "an update was expected".to_owned() });
@@ -91,10 +96,12 @@ impl Folded {
         Ok(())
     }
 
-    /// What an earlier status said stays in the history.
+    /// What an earlier status said stays in the history, unless it is only said once more.
     fn set_status(&mut self, status: TaskStatus) {
-        let earlier = std::mem::replace(&mut self.task.status, status);
-        if let Some(message) = earlier.message {
+        let earlier = std::mem::replace(&mut self.task.status, status).message;
+        if let Some(message) = earlier
+            && self.task.status.message.as_ref() != Some(&message)
+        {
             self.task.history.push(*message);
         }
     }
@@ -238,6 +245,7 @@ mod tests {
         json::{Object, Raw},
         message::{Message, Part},
         state::TaskState,
+        task::TaskStatusUpdateEvent,
         time::Timestamp,
     };
 
@@ -368,6 +376,29 @@ mod tests {
         assert_eq!(history, ["hello", "on it"], "the present word is in the status");
         assert_eq!(task.status.message.unwrap().text(), "done");
         assert_eq!(task.status.timestamp, Some(moment(3)));
+    }
+
+    #[test]
+    fn metadata_is_that_of_the_newest_status_that_says_it_is_the_tasks() {
+        let object = |key: &str| Object::from_members([(key, Raw::bool(true))]);
+        let story = |told: &[(bool, &str)]| {
+            fold(|batch| {
+                for (is_tasks, key) in told {
+                    let (task_id, context_id) = ids();
+                    let status = TaskStatus::new(TaskState::Working, moment(1));
+                    let metadata = Some(object(key));
+                    let update = TaskStatusUpdateEvent { task_id, context_id, status, metadata };
+                    let update =
+                        if *is_tasks { update.with_task_metadata(&object(key)) } else { update };
+                    let update = StreamResponse::StatusUpdate(update);
+                    batch.output(Shared::new(update)).expect("legal");
+                }
+            })
+            .metadata
+        };
+        assert_eq!(story(&[(false, "a")]), None, "it is the event's");
+        assert_eq!(story(&[(true, "a"), (false, "b")]), Some(object("a")));
+        assert_eq!(story(&[(true, "a"), (true, "b")]), Some(object("b")));
     }
 
     #[test]

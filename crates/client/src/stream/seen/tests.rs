@@ -1,5 +1,6 @@
 use nuncio_protocol::{
     ids::ArtifactId,
+    json::Raw,
     message::{Message, Part},
     time::Timestamp,
 };
@@ -37,14 +38,19 @@ fn become_(task: &Task, state: TaskState, message: Option<&str>) -> StreamRespon
         status = status.with_message(message);
     }
     let context = task.context_id.clone().expect("it has one");
-    status_update(&task.id, &context, &status)
+    StreamResponse::StatusUpdate(status_update(&task.id, &context, &status))
 }
 
 /// What a server makes of an event.
 fn apply(task: &mut Task, event: &StreamResponse) {
-    let mut seen = Seen { status: Some(task.status.clone()), artifacts: task.artifacts.clone() };
+    let mut seen = Seen {
+        status: Some(task.status.clone()),
+        artifacts: task.artifacts.clone(),
+        metadata: task.metadata.clone(),
+    };
     seen.add(event);
     task.artifacts = seen.artifacts;
+    task.metadata = seen.metadata;
     task.status = seen.status.expect("it had one");
 }
 
@@ -94,6 +100,17 @@ fn an_artifact_that_was_rewritten_comes_whole() {
     apply(&mut now, &put(&task(), "a", &["new"], false));
     let before = [StreamResponse::Task(task()), put(&task(), "a", &["old", "older"], false)];
     assert_eq!(missed(&before, &now), [put(&task(), "a", &["new"], false)]);
+}
+
+#[test]
+fn metadata_that_is_new_comes_once_and_with_the_status() {
+    let mut now = task();
+    now.metadata = Some(Object::from_members([("by", Raw::string("us"))]));
+    let begun = StreamResponse::Task(task());
+    let events = missed(std::slice::from_ref(&begun), &now);
+    let [StreamResponse::StatusUpdate(update)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((&update.status, update.task_metadata()), (&task().status, now.metadata.clone()));
+    assert_eq!(missed(&[begun, events[0].clone()], &now), []);
 }
 
 fn event() -> impl Strategy<Value = StreamResponse> {
