@@ -25,6 +25,7 @@ mod observe;
 mod operations;
 pub(crate) mod pull;
 pub(crate) mod queue;
+mod references;
 pub(crate) mod route;
 pub(crate) mod runs;
 mod take;

@@ -140,7 +140,7 @@ impl Forwarding<'_> {
 
     fn request(&self, reply: Reply) -> SendMessageRequest {
         let message = self.turn.message.clone();
-        outward(message, &self.ours.task, &self.note, &self.turn.asked, reply)
+        outward(message, &self.ours, &self.note, &self.turn.asked, reply)
     }
 
     /// Returns how many messages of the task an agent is to tell that may be asked briefly: so

@@ -123,7 +123,7 @@ impl Forwarder {
         let queued = queue::recall(&note, &mut turn);
         let wire = self.wires.of_turn(&turn, &caller);
         Ok(Box::new(Forwarding {
-            ours: Ours { task: turn.task.id.clone(), context },
+            ours: Ours { task: turn.task.id.clone(), context, others: Vec::new() },
             is_first: note.task.is_none(),
             note,
             stem: None,
@@ -278,6 +278,11 @@ impl Forwarding<'_> {
 
     /// Hands the message to the agent, and what comes of it to our log.
     async fn pass_on(&mut self, way: Way) -> Result<(), Failure> {
+        if !self.turn.message.reference_task_ids.is_empty()
+            && let Err(error) = Box::pin(self.learn_references()).await
+        {
+            return self.give_up(error).await;
+        }
         // The pass is held for as long as the agent works for us. Boxed: to deliver needs far more
         // memory than to follow, which may take days; and both need more than is worth moving
         // through all that waits for them.

@@ -11,7 +11,10 @@ use nuncio_protocol::{
 };
 use nuncio_tasks::{agent::Failure, store::Wake};
 
-use super::forward::{Forwarding, Step, heard};
+use super::{
+    forward::{Forwarding, Step, heard},
+    references::referring,
+};
 
 /// How often a task is looked at that waits for a login somewhere else.
 const AUTH_LOOK: Duration = Duration::from_secs(5);
@@ -26,6 +29,12 @@ impl Forwarding<'_> {
         let is_news = self.learn(&response).map_err(|other| {
             Failure::new(format!("the agent answered for another task, `{other}`"))
         })?;
+        if let Some(message) = referring(&response)
+            && let Err(error) = Box::pin(self.learn_meant(message)).await
+        {
+            // What it says is worth more than the names in it.
+            tracing::warn!(%error, "the tasks that an agent refers to could not be looked for");
+        }
         let may_be_old = std::mem::take(&mut self.may_be_old);
         let state = response.state();
         match response {

@@ -26,7 +26,7 @@ pub(crate) struct Reply {
 /// Says a caller's message in the names that the agent knows.
 pub(crate) fn outward(
     mut message: Message,
-    ours: &TaskId,
+    ours: &Ours,
     note: &Note,
     asked: &Asked,
     reply: Reply,
@@ -34,7 +34,9 @@ pub(crate) fn outward(
     message.task_id = note.task();
     message.context_id = context(&message, note, asked);
     for task in &mut message.reference_task_ids {
-        if let (true, Some(theirs)) = (task == ours, note.task()) {
+        let other = ours.others.iter().find(|(known, _)| known == task);
+        let other = other.map(|(_, theirs)| theirs.clone());
+        if let Some(theirs) = other.or_else(|| note.task().filter(|_| *task == ours.task)) {
             *task = theirs;
         }
     }
@@ -61,6 +63,8 @@ pub(crate) fn context(message: &Message, note: &Note, asked: &Asked) -> Option<C
 pub(crate) struct Ours {
     pub(crate) task: TaskId,
     pub(crate) context: ContextId,
+    /// Other tasks that messages refer to, by our names and those of the agent.
+    pub(crate) others: Vec<(TaskId, TaskId)>,
 }
 
 impl Ours {
@@ -69,6 +73,11 @@ impl Ours {
         message.context_id = Some(self.context.clone());
         if message.task_id.is_some() {
             message.task_id = Some(self.task.clone());
+        }
+        for task in &mut message.reference_task_ids {
+            if let Some((ours, _)) = self.others.iter().find(|(_, known)| known == task) {
+                task.clone_from(ours);
+            }
         }
         message
     }

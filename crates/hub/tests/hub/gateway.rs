@@ -17,6 +17,7 @@ mod matrix;
 mod metadata;
 mod operations;
 mod pull;
+mod references;
 mod relay;
 mod slow;
 mod stage;
