@@ -278,6 +278,9 @@ pub struct CallContext {
     pub tenant: Option<Tenant>,
     /// When the caller stops waiting.
     pub deadline: Option<Instant>,
+    /// When somebody stops waiting for whom the caller works. Whoever is called is told, and the
+    /// call goes on all the same.
+    pub waited_until: Option<Instant>,
     /// What goes first when not everything can.
     pub priority: Priority,
     /// The caller's place in a distributed trace.
@@ -313,6 +316,7 @@ impl CallContext {
             organisation: None,
             tenant: None,
             deadline: None,
+            waited_until: None,
             priority: Priority::Normal,
             trace: None,
             version: Version::V1_0,

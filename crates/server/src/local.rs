@@ -91,6 +91,7 @@ impl LocalAgent {
                 extensions: ctx.extensions.clone(),
                 priority: ctx.priority,
                 trace: ctx.trace.clone(),
+                deadline: ctx.deadline,
                 ..Asked::default()
             },
             parent: ctx.parent.clone(),

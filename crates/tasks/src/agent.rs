@@ -156,6 +156,8 @@ pub struct Asked {
     pub priority: Priority,
     /// Its sender's place in a distributed trace.
     pub trace: Option<TraceContext>,
+    /// When its sender stops waiting; the work goes on all the same.
+    pub deadline: Option<std::time::Instant>,
 }
 
 /// What the sender of a message waits for.

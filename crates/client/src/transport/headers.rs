@@ -1,5 +1,7 @@
 //! What the headers of a request say about the call.
 
+use std::time::Duration;
+
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ACCEPT, CONTENT_TYPE, USER_AGENT},
@@ -79,7 +81,7 @@ pub(crate) fn of(ctx: &CallContext, form: WireForm, operation: Operation) -> Hea
     if let Some(parent) = &ctx.parent {
         put(&mut headers, PARENT_TASK, parent.as_str());
     }
-    say_deadline(&mut headers, ctx, form);
+    say_deadline(&mut headers, ctx, form, operation);
     headers
 }
 
@@ -112,16 +114,30 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     }
 }
 
-/// Tells peers that can hear it how long the caller still waits (C-27).
-fn say_deadline(headers: &mut HeaderMap, ctx: &CallContext, form: WireForm) {
-    let left =
-        ctx.deadline.map(|end| Instant::from_std(end).saturating_duration_since(Instant::now()));
-    match (form, left) {
+fn millis(left: Duration) -> HeaderValue {
+    // Nothing left is no number to some.
+    HeaderValue::from(u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1))
+}
+
+/// Tells peers that can hear it how long the caller still waits, or whoever it calls for (C-27).
+fn say_deadline(headers: &mut HeaderMap, ctx: &CallContext, form: WireForm, operation: Operation) {
+    let left = |end| Instant::from_std(end).saturating_duration_since(Instant::now());
+    let is_message = matches!(operation, Operation::SendMessage | Operation::SendStreamingMessage);
+    let waited = ctx.waited_until.filter(|_| is_message).map(left);
+    let own = ctx.deadline.map(left);
+    // Servers of gRPC hang up when the time is over, so they are told of our own alone.
+    let told = match form {
+        WireForm::V1Grpc | WireForm::V03Grpc => own,
+        _ => own.into_iter().chain(waited).min(),
+    };
+    if let Some(waited) = waited {
+        headers.insert(REQUEST_TIMEOUT, millis(waited));
+    }
+    match (form, told) {
         (WireForm::Opportunity, left) => {
             headers.insert(CAPABILITY_VERSION, HeaderValue::from_static("1.0"));
             if let Some(left) = left {
-                let millis = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
-                headers.insert(REQUEST_TIMEOUT, HeaderValue::from(millis));
+                headers.insert(REQUEST_TIMEOUT, millis(left));
             }
         }
         (WireForm::Molecule, Some(left)) => {

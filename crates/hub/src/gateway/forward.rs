@@ -642,6 +642,7 @@ impl Forwarding<'_> {
             trace: asked.trace.clone(),
             extensions,
             idempotency_key: Some(key),
+            waited_until: asked.deadline,
             parent: Some(self.ours.task.clone()),
             ..CallContext::new(self.caller.clone())
         }

@@ -233,6 +233,7 @@ fn call(ctx: &CallContext, organisation: &Organisation, agent: &Agent) -> Result
         asked: Asked {
             extensions: ctx.extensions.clone(),
             priority: ctx.priority,
+            deadline: ctx.deadline,
             // A trace does not end at the hub, and may begin here.
             trace: ctx.trace.clone().or_else(|| Some(trace::root())),
             ..Asked::default()

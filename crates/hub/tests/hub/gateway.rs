@@ -9,6 +9,7 @@ mod capability;
 mod cards;
 mod crash;
 mod cutter;
+mod deadlines;
 mod delivery;
 mod dialects;
 mod foreign;
