@@ -1,5 +1,7 @@
 //! The card of an agent as it is seen through the hub.
 
+use std::collections::BTreeSet;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use nuncio_auth::Gatekeeper;
@@ -45,9 +47,11 @@ impl Front {
     /// Rewrites a card that the agent shows to those it knows, like the one that it shows to all.
     pub(crate) fn extended(
         &self,
-        card: AgentCard,
+        mut card: AgentCard,
         agent: &Agent,
+        may_use: impl Fn(&str) -> bool,
     ) -> Result<AgentCard, sign::Error> {
+        card.skills.retain(|skill| may_use(&skill.id));
         let Self { public_url, gatekeeper, signer } = self;
         let frame = Frame { public_url, gatekeeper, signer: signer.as_ref() };
         framed(card, interfaces(public_url, agent.name.as_str()), agent.card.as_ref(), &frame)
@@ -56,19 +60,28 @@ impl Front {
 
 /// Rewrites the card of an agent: it is reached through the hub, on every binding and in both
 /// versions, with what the hub adds to every agent, and the hub answers for it.
-pub(crate) fn through(agent: &Agent, frame: &Frame<'_>) -> Result<AgentCard, sign::Error> {
+///
+/// Skills that are `hidden` are none to whom it is shown.
+pub(crate) fn through(
+    agent: &Agent,
+    hidden: &BTreeSet<String>,
+    frame: &Frame<'_>,
+) -> Result<AgentCard, sign::Error> {
     let name = agent.name.as_str();
-    let card = match &agent.card {
+    let mut card = match &agent.card {
         Some(card) => card.card().clone(),
         None => AgentCard::builder(name).description(agent.role.as_deref().unwrap_or(name)).build(),
     };
+    card.skills.retain(|skill| !hidden.contains(&skill.id));
     framed(card, interfaces(frame.public_url, name), agent.card.as_ref(), frame)
 }
 
-/// Makes a card of all who offer a capability, by the name that they are called by together.
+/// Makes a card of all who offer a capability, by the name that they are called by together: with
+/// the skills that whoever it is shown to may use.
 pub(crate) fn of_all<'a>(
     capability: &str,
     agents: impl IntoIterator<Item = &'a Agent>,
+    may_use: impl Fn(&Agent, &str) -> bool,
     frame: &Frame<'_>,
 ) -> Result<AgentCard, sign::Error> {
     let mut card = AgentCard::builder(capability)
@@ -77,10 +90,11 @@ pub(crate) fn of_all<'a>(
     let offers = |skill: &&AgentSkill| {
         skill.id == capability || skill.tags.iter().any(|tag| tag == capability)
     };
-    for own in agents.into_iter().filter_map(|agent| agent.card.as_ref()) {
-        let own = own.card();
+    for agent in agents {
+        let Some(own) = agent.card.as_ref().map(Card::card) else { continue };
         for skill in own.skills.iter().filter(offers) {
-            if card.skills.iter().all(|known| known.id != skill.id) {
+            let is_new = card.skills.iter().all(|known| known.id != skill.id);
+            if is_new && may_use(agent, &skill.id) {
                 card.skills.push(skill.clone());
             }
         }
@@ -149,6 +163,10 @@ fn framed(
     }
     card.security_schemes.clear();
     card.security_requirements.clear();
+    for skill in &mut card.skills {
+        // They name schemes of the agent's, which its callers do not meet here.
+        skill.security_requirements.clear();
+    }
     frame.gatekeeper.describe(&mut card);
     card.signatures.clear();
     if let Some(signer) = frame.signer {

@@ -139,6 +139,11 @@ impl Inner {
         Ok((agent, call))
     }
 
+    /// Tells whether a caller may use a skill of the agent that it calls.
+    pub(super) fn may_use(&self, ctx: &CallContext, skill: &str) -> bool {
+        self.judge(ctx, None, &[Some(skill.to_owned())]).is_ok()
+    }
+
     /// Returns what an agent is called.
     fn called(&self, id: &str) -> String {
         let state = self.directory.state();

@@ -14,7 +14,7 @@ use nuncio_protocol::{
         ListTasksRequest, ListTasksResponse, Operation, SendMessageRequest, SubscribeToTaskRequest,
     },
     push::TaskPushNotificationConfig,
-    service::{A2aService, Answer, CallContext, Caller, Events},
+    service::{A2aService, Answer, CallContext, Events},
     task::{SendMessageResponse, Task},
 };
 use nuncio_tasks::engine::Sent;
@@ -149,7 +149,7 @@ impl A2aService for Gateway {
     ) -> Answer<'_, AgentCard> {
         Box::pin(async move {
             let (agent, _) = self.0.judge(&ctx, Some(Operation::GetExtendedAgentCard), &[None])?;
-            self.0.extended_card(&agent, &ctx.caller).await
+            self.0.extended_card(&agent, ctx).await
         })
     }
 }
@@ -188,7 +188,11 @@ impl Inner {
     }
 
     /// Asks the agent for what its card says to those it knows.
-    async fn extended_card(&self, agent: &Arc<Agent>, caller: &Caller) -> Result<AgentCard, Error> {
+    async fn extended_card(
+        &self,
+        agent: &Arc<Agent>,
+        ctx: CallContext,
+    ) -> Result<AgentCard, Error> {
         let promises = agent
             .card
             .as_ref()
@@ -197,13 +201,15 @@ impl Inner {
             let text = "the agent has no extended card; its public one says all";
             return Err(Error::new(ErrorKind::UnsupportedOperation, text));
         }
-        let line = self.lines.line(agent, caller, None).await?;
-        let ctx = CallContext::new(caller.clone());
+        let line = self.lines.line(agent, &ctx.caller, None).await?;
         let request = GetExtendedAgentCardRequest { tenant: None };
-        let card = line.get_extended_card(ctx, request).await;
+        let card = line.get_extended_card(CallContext::new(ctx.caller.clone()), request).await;
         let card = card.map_err(|error| forward::told(error, agent))?;
         // It names places that are nobody's business but ours.
-        let shown = self.front.get().map(|front| front.extended(card, agent));
+        let shown = self
+            .front
+            .get()
+            .map(|front| front.extended(card, agent, |skill| self.may_use(&ctx, skill)));
         shown.transpose().ok().flatten().ok_or_else(|| {
             Error::new(ErrorKind::Internal, "the extended card cannot be shown through the hub")
         })

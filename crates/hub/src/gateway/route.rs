@@ -50,6 +50,16 @@ pub(crate) struct Ranked {
 pub(crate) struct LeftOut {
     pub(crate) agent: Arc<Agent>,
     pub(crate) why: String,
+    /// Whether the caller may not call it, however it is.
+    pub(crate) is_denied: bool,
+}
+
+impl Ranking {
+    /// Returns all that the caller may call, also those that cannot be called now.
+    pub(crate) fn allowed(&self) -> impl Iterator<Item = &Agent> {
+        let resting = self.left_out.iter().filter(|left| !left.is_denied);
+        self.ranked.iter().map(|one| &*one.agent).chain(resting.map(|left| &*left.agent))
+    }
 }
 
 /// Orders the agents that offer something.
@@ -57,7 +67,10 @@ pub(crate) fn rank(candidates: impl IntoIterator<Item = Candidate>) -> Ranking {
     let mut ranking = Ranking { ranked: Vec::new(), left_out: Vec::new() };
     for candidate in candidates {
         match obstacle(&candidate) {
-            Some(why) => ranking.left_out.push(LeftOut { agent: candidate.agent, why }),
+            Some(why) => {
+                let is_denied = candidate.denied.is_some();
+                ranking.left_out.push(LeftOut { agent: candidate.agent, why, is_denied });
+            }
             None => ranking.ranked.push(Ranked::of(candidate)),
         }
     }
@@ -192,7 +205,7 @@ mod tests {
         let resting = resting.map(|status| candidate(status.as_str(), status, 5, None));
         let Ranking { ranked, left_out } = rank(resting.chain([broken, forbidden]));
         assert!(ranked.is_empty());
-        for LeftOut { agent, why } in &left_out {
+        for LeftOut { agent, why, .. } in &left_out {
             let expected = match agent.name.as_str() {
                 "broken" => "it fails; it is tried again in 7000 ms",
                 "forbidden" => "forbidden: not in `allowed_agents`",

@@ -53,6 +53,9 @@ use crate::{
 /// The segments of a path before what belongs to the agent.
 const PREFIX: usize = 2;
 
+/// What stands in the paths of cards.
+const WELL_KNOWN: &str = "/.well-known/";
+
 /// What answers calls to agents, made when they are first called and anew when they change.
 #[derive(Debug)]
 pub(crate) struct Endpoints {
@@ -63,7 +66,8 @@ pub(crate) struct Endpoints {
     shared: OnceLock<Option<Endpoint>>,
     /// For the hub's own agent.
     pub(super) own: Option<Endpoint>,
-    made: Mutex<HashMap<AgentId, Made>>,
+    /// By the agent, and the skills that a caller may not use.
+    made: Mutex<HashMap<(AgentId, BTreeSet<String>), Made>>,
 }
 
 #[derive(Debug)]
@@ -119,21 +123,32 @@ impl Endpoints {
 
     /// Returns what answers for an agent.
     fn of(&self, hub: &Hub, agent: &Arc<Agent>) -> Result<Endpoint, Problem> {
+        self.without(hub, agent, BTreeSet::new())
+    }
+
+    /// Returns what shows the card of an agent without some of its skills.
+    fn without(
+        &self,
+        hub: &Hub,
+        agent: &Arc<Agent>,
+        skills: BTreeSet<String>,
+    ) -> Result<Endpoint, Problem> {
+        let key = (agent.id.clone(), skills);
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Made { record, endpoint }) = made.get(&agent.id) {
+        if let Some(Made { record, endpoint }) = made.get(&key) {
             let is_same = Arc::ptr_eq(record, agent)
                 || (record.card == agent.card && record.name == agent.name);
             if is_same {
                 return Ok(endpoint.clone());
             }
         }
-        let endpoint = self.make(hub, agent).map_err(|error| {
+        let endpoint = self.make(hub, agent, &key.1).map_err(|error| {
             tracing::warn!(agent = %agent.id, %error, "an agent's card cannot be shown");
             Problem::from(Error::invalid("card", error.to_string()))
         })?;
-        made.retain(|id, _| hub.directory.state().agent(id).is_some());
+        made.retain(|(id, _), _| hub.directory.state().agent(id).is_some());
         let record = Arc::clone(agent);
-        made.insert(agent.id.clone(), Made { record, endpoint: endpoint.clone() });
+        made.insert(key, Made { record, endpoint: endpoint.clone() });
         Ok(endpoint)
     }
 
@@ -145,12 +160,22 @@ impl Endpoints {
         }
     }
 
+    /// Returns what shows the card of whom a caller names, with the skills that it may use.
+    fn shown(&self, hub: &Hub, who: &Who, name: &str) -> Result<Endpoint, Problem> {
+        if name.starts_with(SIGN) {
+            return self.named(hub, who, name);
+        }
+        let agent = hub.directory.callee(who.asker(), name)?;
+        let skills = agent.card.iter().flat_map(|card| &card.card().skills);
+        let hidden = skills.filter(|skill| !who.may_use(hub, &agent.id, &skill.id));
+        let hidden = hidden.map(|skill| skill.id.clone()).collect();
+        self.without(hub, &agent, hidden)
+    }
+
     /// Returns what answers for whoever can do something.
     fn by_capability(&self, hub: &Hub, who: &Who, capability: &str) -> Result<Endpoint, Problem> {
         let ranking = self.gateway.rank(who.asker(), capability);
-        let offering = ranking.ranked.iter().map(|ranked| &*ranked.agent);
-        let mut offering =
-            offering.chain(ranking.left_out.iter().map(|left| &*left.agent)).peekable();
+        let mut offering = ranking.allowed().peekable();
         if offering.peek().is_none() {
             return Err(Problem::from(Error::Unknown { what: "capability" }));
         }
@@ -160,7 +185,9 @@ impl Endpoints {
         };
         let name = format!("{SIGN}{capability}");
         let tenant = Tenant::parse(&name).map_err(|error| unfit(&error))?;
-        let card = of_all(capability, offering, &self.frame(hub)).map_err(|error| unfit(&error))?;
+        let may_use = |agent: &Agent, skill: &str| who.may_use(hub, &agent.id, skill);
+        let card = of_all(capability, offering, may_use, &self.frame(hub));
+        let card = card.map_err(|error| unfit(&error))?;
         Endpoint::builder(capability, self.gateway.service(), self.capacity.clone())
             .url(format!("{}/agents/{name}", settings.public_url))
             .card(card, Timestamp::now())
@@ -188,9 +215,14 @@ impl Endpoints {
             .build()
     }
 
-    fn make(&self, hub: &Hub, agent: &Agent) -> Result<Endpoint, nuncio_server::Error> {
+    fn make(
+        &self,
+        hub: &Hub,
+        agent: &Agent,
+        hidden: &BTreeSet<String>,
+    ) -> Result<Endpoint, nuncio_server::Error> {
         let settings = &hub.settings;
-        let card = through(agent, &self.frame(hub))?;
+        let card = through(agent, hidden, &self.frame(hub))?;
         let tenant = tenant(agent)?;
         let service = self.gateway.service();
         Endpoint::builder(agent.name.as_str(), service, self.capacity.clone())
@@ -287,7 +319,13 @@ pub(super) async fn call(
     let endpoints = hub.endpoints.as_ref().ok_or_else(Problem::not_found)?;
     let found = who.and_then(|who| {
         who.somebody()?;
-        let endpoint = endpoints.named(&hub, &who, &named_in(request.uri().path()))?;
+        let path = request.uri().path();
+        let name = named_in(path);
+        let endpoint = if path.contains(WELL_KNOWN) {
+            endpoints.shown(&hub, &who, &name)?
+        } else {
+            endpoints.named(&hub, &who, &name)?
+        };
         Ok((who, endpoint))
     });
     match found {
@@ -370,12 +408,12 @@ impl Known {
         let frame = Frame { public_url, gatekeeper, signer: None };
         let name = ctx.tenant.as_ref()?.as_str();
         let card = if let Some(capability) = name.strip_prefix(SIGN) {
-            of_all(capability, [], &frame)
+            of_all(capability, [], |_, _| true, &frame)
         } else {
             let named = ctx.organisation.as_deref().map(Organisation::parse);
             let organisation = named.transpose().ok()?;
             let organisation = organisation.as_ref().unwrap_or(&self.organisation);
-            through(self.directory.state().callee(organisation, name)?, &frame)
+            through(self.directory.state().callee(organisation, name)?, &BTreeSet::new(), &frame)
         };
         let extensions = card.ok()?.capabilities.extensions;
         Some(extensions.into_iter().map(|extension| extension.uri).collect())

@@ -9,7 +9,8 @@ use http::{
     request::Parts,
 };
 use nuncio_auth::{
-    ApiKey, Certificate, Identity, KeyRecord, Method, Presented, Refusal, Why, rules::Asker,
+    ApiKey, Certificate, Identity, KeyRecord, Method, Presented, Refusal, Why,
+    rules::{Asker, Question},
 };
 use nuncio_net::listen::Peer;
 use nuncio_protocol::{
@@ -239,6 +240,13 @@ impl Who {
             (_, Some(agent)) => hub.directory.sees(self.asker(), agent),
             (_, None) => false,
         }
+    }
+
+    /// Tells whether they may use a skill of an agent that they see.
+    pub(crate) fn may_use(&self, hub: &Hub, agent: &AgentId, skill: &str) -> bool {
+        let question = Question { skill: Some(skill), ..Question::new(self.asker(), agent) };
+        let is_overseer = matches!(self.role, Role::Administrator | Role::Viewer);
+        is_overseer || hub.directory.decide(&question).is_allowed()
     }
 
     /// Returns whom the audit trail names.

@@ -81,7 +81,7 @@ impl From<Ranked> for Choice {
 }
 
 impl From<LeftOut> for Omission {
-    fn from(LeftOut { agent, why }: LeftOut) -> Self {
+    fn from(LeftOut { agent, why, .. }: LeftOut) -> Self {
         Self { id: agent.id.clone(), name: agent.name.clone(), why }
     }
 }

@@ -22,11 +22,13 @@ use nuncio_protocol::{
 };
 use nuncio_server::Server;
 use nuncio_testkit::wire::Http;
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::{
     agents::{Served, Skilled},
     callers::{FORMS, ask, message, refused},
+    foreign::Foreign,
     stage::{Script, Stage},
     world::World,
 };
@@ -97,6 +99,71 @@ async fn an_extended_card_leads_to_the_hub_like_the_other() {
         assert!(urls.iter().all(|url| !url.contains(&own)), "{}: {urls:?}", form.name());
         assert!(!urls.is_empty(), "{}", form.name());
     }
+}
+
+/// An agent with two skills, one of which asks for a login of the agent's own.
+async fn two_skills(name: &str) -> Foreign {
+    let login = json!([{ "schemes": { "their-login": { "list": [] } } }]);
+    let skill = |id: &str, more: &Value| json!({ "id": id, "name": id, "description": id, "tags": ["art"], "securityRequirements": more });
+    let skills = json!([
+        skill(&format!("{name}-paint"), &login),
+        skill(&format!("{name}-sing"), &json!([]))
+    ]);
+    Foreign::with_card(json!({ "skills": skills }), |_, _| Vec::new()).await
+}
+
+async fn card_of(http: &Http, name: &str) -> Value {
+    let path = format!("/agents/{name}/.well-known/agent-card.json");
+    let reply = http.request("GET", &path, &[("a2a-version", "1.0")], "").await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    reply.json()
+}
+
+fn skills(card: &Value) -> Vec<&str> {
+    let skills = card["skills"].as_array().into_iter().flatten();
+    let mut skills: Vec<_> = skills.map(|skill| skill["id"].as_str().expect("an id")).collect();
+    skills.sort_unstable();
+    skills
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_names_no_login_that_its_callers_do_not_meet() {
+    let world = World::start().await;
+    let agent = two_skills("one").await;
+    world.add("one", &agent.url()).await;
+    let card = card_of(&world.administrator, "one").await;
+    assert_eq!(skills(&card), ["one-paint", "one-sing"]);
+    assert!(!card.to_string().contains("their-login"), "{card}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_shows_the_skills_that_its_reader_may_use() {
+    let world = World::start().await;
+    let (one, two) = (two_skills("one").await, two_skills("two").await);
+    let first = world.add("one", &one.url()).await;
+    let second = world.add("two", &two.url()).await;
+    let json = [("content-type", "application/json")];
+    let rules = [
+        json!({ "effect": "deny", "caller": { "user": "bob" }, "target": { "agent": first.as_str() }, "skills": ["one-paint"] }),
+        json!({ "effect": "deny", "caller": { "user": "bob" }, "target": { "agent": second.as_str() } }),
+    ];
+    for (index, rule) in rules.iter().enumerate() {
+        let path = format!("/api/v1/rules/rule{index}");
+        let put = world.administrator.request("PUT", &path, &json, rule.to_string()).await;
+        assert!(put.status < 300, "{}", put.text());
+    }
+    let person = async |name: &str| {
+        let key = world.key(name).await;
+        Http::new(world.address).with("authorization", &format!("Bearer {key}"))
+    };
+    let (ann, bob) = (person("ann").await, person("bob").await);
+    for _ in 0..2 {
+        assert_eq!(skills(&card_of(&ann, "one").await), ["one-paint", "one-sing"]);
+        assert_eq!(skills(&card_of(&bob, "one").await), ["one-sing"]);
+    }
+    let all = ["one-paint", "one-sing", "two-paint", "two-sing"];
+    assert_eq!(skills(&card_of(&ann, "~art").await), all);
+    assert_eq!(skills(&card_of(&bob, "~art").await), ["one-sing"]);
 }
 
 /// A card is read by those who may call the agent, and not sent twice.

@@ -33,11 +33,18 @@ impl Foreign {
         streams: bool,
         answer: impl Fn(&str, &Value) -> Vec<Value> + Send + Sync + 'static,
     ) -> Self {
+        Self::with_card(json!({ "capabilities": { "streaming": streams } }), answer).await
+    }
+
+    /// Serves an agent with this on its card.
+    pub(crate) async fn with_card(
+        more: Value,
+        answer: impl Fn(&str, &Value) -> Vec<Value> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound address");
-        let card = json!({
-            "name": "foreign", "description": "d", "version": "1",
-            "capabilities": { "streaming": streams },
+        let mut card = json!({
+            "name": "foreign", "description": "d", "version": "1", "capabilities": {},
             "skills": [], "defaultInputModes": [], "defaultOutputModes": [],
             "supportedInterfaces": [{
                 "url": format!("http://{address}/"),
@@ -45,6 +52,9 @@ impl Foreign {
                 "protocolVersion": "1.0",
             }],
         });
+        for (key, value) in more.as_object().expect("an object") {
+            card[key] = value.clone();
+        }
         let heard = Heard::default();
         let router = Router::new()
             .route("/.well-known/agent-card.json", get(async move || Json(card)))
