@@ -2,6 +2,7 @@
 
 mod agents;
 mod attacks;
+mod breaker;
 mod brief;
 mod budgets;
 mod callers;

@@ -86,6 +86,23 @@ async fn md39_history_and_trace_go_on_to_the_agent() {
     assert_eq!(stub.texts().len(), 2);
 }
 
+/// What an agent may be called for a day is spent: molecule's callers read so, and it hears nothing.
+#[tokio::test]
+async fn t11_a_budget_that_is_spent_is_402() {
+    let world = World::carrying(|settings| {
+        settings.limits.budgets.agents.usual.calls_per_day = Some(1);
+    })
+    .await;
+    let stub = Stub::start([]).await;
+    let pm = world.employ("pm", &stub, None).await;
+    world.say(&pm, "one").await.check(200);
+    let refused = world.say(&pm, "two").await;
+    let told = refused.check(402).at("/error");
+    assert!(told.as_str().is_some_and(|why| why.contains("1 calls a day")), "{told}");
+    assert!(refused.header("retry-after").is_some(), "it says when there is more");
+    assert_eq!(stub.texts(), ["one"]);
+}
+
 #[tokio::test]
 async fn t11_what_is_no_call_reaches_nobody() {
     let world = world().await;

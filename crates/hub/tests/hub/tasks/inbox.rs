@@ -52,6 +52,44 @@ async fn questions_outlive_a_restart_and_so_does_who_answered() {
     assert_eq!(trail["whole"], true);
 }
 
+/// Who needs a login says so to its caller, in every form, and in the inbox.
+#[tokio::test]
+async fn an_agent_that_needs_a_login_is_heard_by_its_caller_and_in_the_inbox() {
+    let office = Office::open().await;
+    let bob = office.person("bob", &[]).await;
+    let modern = bob.clone().with("a2a-version", "1.0");
+    let said =
+        |id: &str| json!({ "messageId": id, "role": "ROLE_USER", "parts": [{ "text": "login" }] });
+    let asked = json!({ "message": said("m1") });
+    let told = done(&modern, "POST", "/agents/clerk/message:send", &asked).await["task"].clone();
+    assert_eq!(told["status"]["state"], "TASK_STATE_AUTH_REQUIRED", "{told}");
+    assert_eq!(told["status"]["message"]["parts"][0]["text"], "Log in there");
+    let legacy = json!({ "jsonrpc": "2.0", "id": 1, "method": "message/send", "params": { "message": {
+        "messageId": "m2", "kind": "message", "role": "user", "parts": [{ "kind": "text", "text": "login" }],
+    } } });
+    let reply = done(&bob, "POST", "/agents/clerk", &legacy).await;
+    assert_eq!(reply["result"]["status"]["state"], "auth-required", "{reply}");
+
+    let task = told["id"].as_str().expect("an id");
+    let later = done(&modern, "GET", &format!("/agents/clerk/tasks/{task}"), &Value::Null).await;
+    assert_eq!(later["status"]["state"], "TASK_STATE_AUTH_REQUIRED", "{later}");
+    let page = office.done("GET", "/api/v1/inbox", &Value::Null).await;
+    let item =
+        page["items"].as_array().and_then(|all| all.iter().find(|item| item["task"] == task));
+    let item = item.unwrap_or_else(|| panic!("it is not there: {page}"));
+    assert_eq!((&item["needs"], &item["question"]), (&json!("auth"), &json!("Log in there")));
+    assert_eq!((&item["agent_name"], &item["caller"]), (&json!("clerk"), &json!("user:bob")));
+
+    // Who has logged in says so, and the task goes on.
+    let mut answer = json!({ "message": said("m3") });
+    answer["message"]["taskId"] = json!(task);
+    answer["message"]["parts"][0]["text"] = json!("done");
+    let ended = done(&modern, "POST", "/agents/clerk/message:send", &answer).await["task"].clone();
+    assert_eq!(ended["status"]["state"], "TASK_STATE_COMPLETED", "{ended}");
+    let page = office.done("GET", "/api/v1/inbox", &Value::Null).await;
+    assert!(!items(&page).contains(&task), "{page}");
+}
+
 #[tokio::test]
 async fn only_administrators_and_the_caller_itself_answer() {
     let office = Office::open().await;
