@@ -104,6 +104,13 @@ pub struct Addresses {
     pub card: Option<Arc<str>>,
 }
 
+impl Addresses {
+    /// Tells whether there is one at which the agent is called.
+    pub fn is_any(&self) -> bool {
+        self.public.is_some() || self.internal.is_some()
+    }
+}
+
 /// How calls come to an agent.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema,

@@ -117,7 +117,8 @@ pub struct Configuration {
     /// Whether agents without a parent count as siblings of each other.
     pub root_siblings: bool,
     /// Whether an agent's new card waits for an administrator's agreement if it changes skills,
-    /// security or addresses.
+    /// security or addresses. An agent that registers again with another address or delivery is
+    /// refused.
     pub hold_cards: bool,
     /// What cards of agents are worth.
     pub cards: Cards,

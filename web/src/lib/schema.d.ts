@@ -1590,7 +1590,10 @@ export interface components {
             } | null;
             /** @default null */
             delivery: components["schemas"]["Delivery"] | null;
-            /** @default null */
+            /**
+             * @description Where agents on its own network reach it; `null` for nowhere.
+             * @default null
+             */
             internal_url: string | null;
             /**
              * Format: int32
@@ -1606,7 +1609,10 @@ export interface components {
              * @default null
              */
             trust: number | null;
-            /** @default null */
+            /**
+             * @description Where it is reached; `null` for nowhere.
+             * @default null
+             */
             url: string | null;
             /** @default null */
             watch: components["schemas"]["Watch"] | null;

@@ -183,15 +183,16 @@ impl Directory {
             // Whoever has a token for newcomers must not take the place of somebody.
             Registrar::Enrolled(_) => return Err(Error::Forbidden(NOT_A_NEWCOMER)),
         };
-        // What an administrator says needs no agreement.
-        let hold = self.0.options.hold_cards && !matches!(by, Registrar::Administrator);
+        // What an administrator says needs no agreement, and an enrolment token for this agent is
+        // an administrator's word.
+        let hold = self.0.options.hold_cards && matches!(by, Registrar::Itself(_));
         let mut next = agent.clone();
         if registration.addresses != agent.addresses {
             next.addresses =
                 Addresses { card: agent.addresses.card.clone(), ..registration.addresses.clone() };
         }
         if next.addresses != agent.addresses {
-            if hold {
+            if hold && agent.addresses.is_any() {
                 return Err(Error::Forbidden(NEW_ADDRESS));
             }
             next.updated = change.now;
@@ -199,6 +200,10 @@ impl Directory {
         }
         if let Some(delivery) = registration.delivery.filter(|delivery| *delivery != agent.delivery)
         {
+            // Who has no address and is called directly cannot be called at all yet.
+            if hold && (agent.addresses.is_any() || agent.delivery != Delivery::Direct) {
+                return Err(Error::Forbidden(NEW_DELIVERY));
+            }
             next.delivery = delivery;
             next.updated = change.now;
         }
@@ -222,6 +227,9 @@ impl Directory {
 const NOT_ITS_TOKEN: &str = "this token belongs to another agent";
 const NEW_ADDRESS: &str = "this is another address than before, and `hold_cards` leaves that to an \
                            administrator: PATCH /api/v1/agents/{agent} with it, then register again";
+const NEW_DELIVERY: &str = "this is another `delivery` than before, and `hold_cards` leaves that to \
+                            an administrator: PATCH /api/v1/agents/{agent} with it, then register \
+                            again";
 const NOT_A_NEWCOMER: &str = "this agent is registered already; register again with its own token";
 
 fn first(

@@ -8,7 +8,7 @@ use nuncio_auth::{
 };
 use nuncio_hub::{
     Directory, Error,
-    agent::{Agent, Card, Origin, Status, Watch},
+    agent::{Agent, Card, Delivery, Origin, Status, Watch},
     beat::Beat,
     directory::{
         Actor, Below, Enrolment, Item, Network, NewAgent, Options, Patch, Query, Registrar,
@@ -375,12 +375,7 @@ async fn a_removed_agents_tokens_are_worth_nothing() {
 
 #[tokio::test]
 async fn a_card_that_says_something_else_is_held_until_somebody_agrees() {
-    let options = {
-        let mut options = Options::default();
-        options.hold_cards = true;
-        options
-    };
-    let world = World::with(options).await;
+    let world = World::with(holding()).await;
     let by = world.enrolment().await;
     let registered = world
         .directory
@@ -407,12 +402,7 @@ async fn a_card_that_says_something_else_is_held_until_somebody_agrees() {
 /// Whoever has an agent's token cannot lead its calls elsewhere by registering again.
 #[tokio::test]
 async fn an_address_is_not_changed_past_a_hub_that_holds_cards() {
-    let options = {
-        let mut options = Options::default();
-        options.hold_cards = true;
-        options
-    };
-    let world = World::with(options).await;
+    let world = World::with(holding()).await;
     let by = world.enrolment().await;
     let register = |url: &str, by: Registrar| {
         let mut registration = registration("a-1", "A");
@@ -431,6 +421,63 @@ async fn an_address_is_not_changed_past_a_hub_that_holds_cards() {
     let moved = register("https://b.example/", Registrar::Administrator).await.unwrap().agent;
     assert_eq!(moved.addresses.public.as_deref(), Some("https://b.example/"));
     register("https://b.example/", itself).await.unwrap();
+}
+
+/// Nor can it fetch them, which leads them elsewhere as well.
+#[tokio::test]
+async fn a_delivery_is_not_changed_past_a_hub_that_holds_cards() {
+    let world = World::with(holding()).await;
+    let by = world.enrolment().await;
+    let register = |delivery: Option<Delivery>, by: Registrar| {
+        let registration = Registration { delivery, ..registration("a-1", "A") };
+        let (directory, acme, admin) = (&world.directory, &world.acme, &world.admin);
+        async move { directory.register(acme, registration, &by, admin).await }
+    };
+    let registered = register(None, by).await.unwrap();
+    let itself = Registrar::Itself(registered.agent.id.clone());
+
+    let refused = register(Some(Delivery::Pull), itself.clone()).await.unwrap_err();
+    assert!(refused.to_string().contains("`delivery`"), "{refused}");
+    let known = register(Some(Delivery::Direct), itself.clone()).await.unwrap().agent;
+    assert_eq!(known.delivery, Delivery::Direct);
+
+    register(Some(Delivery::Pull), Registrar::Administrator).await.unwrap();
+    let known = register(Some(Delivery::Pull), itself.clone()).await.unwrap().agent;
+    assert_eq!(known.delivery, Delivery::Pull);
+    register(Some(Delivery::Direct), itself).await.unwrap_err();
+}
+
+/// An agent that was made a place first says itself where it is, once.
+#[tokio::test]
+async fn an_agent_without_an_address_gets_its_first_one_from_itself_and_no_second() {
+    let world = World::with(holding()).await;
+    let (directory, acme, admin) = (&world.directory, &world.acme, &world.admin);
+    let register = |id: &AgentId, url: &str, by: Registrar| {
+        let mut registration = registration(id.as_str(), "A");
+        registration.addresses.public = Some(url.into());
+        async move { directory.register(acme, registration, &by, admin).await }
+    };
+    for (name, has_enrolment) in [("enrolled", true), ("known", false)] {
+        let new = NewAgent::new(name.parse().unwrap());
+        let agent = directory.add(acme, new, Origin::Administrator, admin).await.unwrap();
+        let itself = Registrar::Itself(agent.id.clone());
+        let first = if has_enrolment {
+            let wanted = Enrolment { agent: Some(agent.id.clone()), ..Enrolment::default() };
+            let issued = directory.new_enrolment(acme, &wanted, admin).await.unwrap();
+            Registrar::Enrolled(Enrolment::of(&issued.record).unwrap())
+        } else {
+            itself.clone()
+        };
+        let there = register(&agent.id, "https://a.example/", first).await.unwrap().agent;
+        assert_eq!(there.addresses.public.as_deref(), Some("https://a.example/"), "{name}");
+        register(&agent.id, "https://elsewhere.example/", itself).await.unwrap_err();
+    }
+}
+
+fn holding() -> Options {
+    let mut options = Options::default();
+    options.hold_cards = true;
+    options
 }
 
 #[tokio::test]

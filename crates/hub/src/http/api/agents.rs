@@ -219,13 +219,26 @@ pub(crate) struct Edit {
     #[schema(value_type = Option<String>)]
     name: Option<AgentName>,
     role: Option<String>,
-    url: Option<String>,
-    internal_url: Option<String>,
+    /// Where it is reached; `null` for nowhere.
+    #[serde(deserialize_with = "said_or_null")]
+    #[schema(value_type = Option<String>)]
+    url: Option<Option<String>>,
+    /// Where agents on its own network reach it; `null` for nowhere.
+    #[serde(deserialize_with = "said_or_null")]
+    #[schema(value_type = Option<String>)]
+    internal_url: Option<Option<String>>,
     delivery: Option<Delivery>,
     trust: Option<u8>,
     latency_hint_ms: Option<u32>,
     watch: Option<Watch>,
     allowed_agents: Option<BTreeMap<String, Vec<String>>>,
+}
+
+/// Tells `null`, which takes something away, from what is not said, which stays.
+fn said_or_null<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
 }
 
 #[utoipa::path(
@@ -248,10 +261,10 @@ pub(crate) async fn edit(
     let agent = find(&hub, &who, &agent)?;
     let mut addresses = agent.addresses.clone();
     if let Some(url) = edit.url {
-        addresses.public = Some(url.into());
+        addresses.public = url.map(Into::into);
     }
     if let Some(url) = edit.internal_url {
-        addresses.internal = Some(url.into());
+        addresses.internal = url.map(Into::into);
     }
     if addresses != agent.addresses {
         hub.check_addresses(&addresses).await?;

@@ -35,6 +35,22 @@ async fn an_enrolment_token_lets_one_agent_in_which_then_has_a_token_of_its_own(
 }
 
 #[tokio::test]
+async fn an_address_is_taken_away_by_null_and_stays_if_it_is_not_said() {
+    let running = Running::start().await;
+    let both = json!({
+        "name": "writer", "url": "http://127.0.0.1:9001/", "internal_url": "https://in.example/",
+    });
+    running.done("POST", "/api/v1/agents", &both).await;
+    let edit = async |body: Value| running.done("PATCH", "/api/v1/agents/writer", &body).await;
+    let left = edit(json!({ "url": null })).await;
+    let addresses = [&left["addresses"]["public"], &left["addresses"]["internal"]];
+    assert_eq!(addresses, [&Value::Null, &json!("https://in.example/")], "{left}");
+    let left = edit(json!({ "internal_url": null, "url": "http://127.0.0.1:9002/" })).await;
+    let addresses = [&left["addresses"]["public"], &left["addresses"]["internal"]];
+    assert_eq!(addresses, [&json!("http://127.0.0.1:9002/"), &Value::Null], "{left}");
+}
+
+#[tokio::test]
 async fn the_reach_of_an_agent_names_both_ends_and_the_reasons() {
     let running = Running::start().await;
     running.join("lead", None).await;
