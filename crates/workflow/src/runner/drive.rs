@@ -443,7 +443,8 @@ impl<'r> Drive<'r> {
             Err(job::NotChosen::Rejected(reason)) => Event::Failed { call, reason, is_final: true },
             Err(job::NotChosen::Unclear(told)) => {
                 // The question stays, with what can be answered.
-                self.questions.insert(call, Message::agent(told));
+                let metadata = self.questions.get(&call).and_then(|asked| asked.metadata.clone());
+                self.questions.insert(call, Message { metadata, ..Message::agent(told) });
                 return self.write(&Entry::Heard(message.message_id.clone())).await;
             }
         };

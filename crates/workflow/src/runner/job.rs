@@ -26,6 +26,10 @@ use crate::{
 /// runner writes it.
 pub const JOB: &str = "urn:nuncio:job:v1";
 
+/// The member of a question's metadata that lists what an approval takes, where that is something
+/// else than a yes or a no.
+const OPTIONS: &str = "options";
+
 /// What a node of ours is to do, with everything put in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -245,6 +249,9 @@ pub(super) fn prepare(plan: &Plan, run: &RunId, call: &Call) -> Result<Doing, St
         Kind::Approval(approval) => {
             let mut question = message(plan.message(call).map_err(told)?);
             question.role = Role::Agent;
+            let own = Some(&approval.options).filter(|options| !options.is_empty());
+            let own = own.and_then(|options| Raw::from_value(options).ok());
+            question.metadata = own.map(|own| Object::from_members([(OPTIONS, own)]));
             Ok(Doing::Ask(Box::new(question), options(approval)))
         }
         Kind::Agent(_) | Kind::Tool(_) | Kind::Command(_) | Kind::Http(_) => {

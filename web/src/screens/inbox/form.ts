@@ -15,6 +15,13 @@ function named(value: unknown): Schema | undefined {
   return MEMBERS.map((name) => fields[name]).find(isSchema);
 }
 
+/** Returns what may be answered, where a question says so in its metadata, as approvals do. */
+export function findOptions(message: Message | undefined): string[] {
+  const options = message?.metadata?.options;
+  if (!Array.isArray(options)) return [];
+  return [...new Set(options)].filter((option) => typeof option === 'string');
+}
+
 /** Finds the form of a question where agents put it, as the hub's inbox does. */
 export function findForm(message: Message | undefined): Schema | undefined {
   if (!message) return undefined;

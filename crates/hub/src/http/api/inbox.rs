@@ -268,25 +268,24 @@ pub(crate) async fn deny(
     body::Optional(denial): body::Optional<Denial>,
 ) -> Result<Json<Answered>, Problem> {
     let head = find(&hub, &who, &task, &headers).await?;
-    if denial.cancel {
-        sight::may(&hub, &who, &head.place, Operation::CancelTask)?;
-    }
     let parts = decided(false, denial.reason.as_deref(), None);
-    let mut task = say::say(&hub, &who, &head, (&headers, "task.deny"), parts).await?;
-    let mut canceled = None;
-    if denial.cancel {
-        let now = sight::find(&hub, &who, head.id.as_str()).await?;
-        canceled = match tasks::stop(&hub, &who, (now, CallsBelow::Cancel)).await {
-            Ok(canceled) => Some(canceled),
-            // A no was enough: it has ended by itself.
-            Err(problem) if problem.status == StatusCode::CONFLICT => None,
-            Err(problem) => return Err(problem),
-        };
-        let tasks = sight::gateway(&hub)?.tasks();
-        let row = tasks.row(&Scope::from(&head.place), &head.id).await?;
-        task = TaskView::new(&hub, &who, row);
+    let deed = (&headers, "task.deny");
+    if !denial.cancel {
+        let task = say::say(&hub, &who, &head, deed, parts).await?;
+        return Ok(Json(Answered { task, canceled: None }));
     }
-    Ok(Json(Answered { task, canceled }))
+    sight::may(&hub, &who, &head.place, Operation::CancelTask)?;
+    say::say_last(&hub, &who, &head, deed, parts).await?;
+    let now = sight::find(&hub, &who, head.id.as_str()).await?;
+    let canceled = match tasks::stop(&hub, &who, (now, CallsBelow::Cancel)).await {
+        Ok(canceled) => Some(canceled),
+        // A no was enough: it has ended by itself.
+        Err(problem) if problem.status == StatusCode::CONFLICT => None,
+        Err(problem) => return Err(problem),
+    };
+    let tasks = sight::gateway(&hub)?.tasks();
+    let row = tasks.row(&Scope::from(&head.place), &head.id).await?;
+    Ok(Json(Answered { task: TaskView::new(&hub, &who, row), canceled }))
 }
 
 /// Finds a question that somebody may answer. A repeated answer finds it even if it is answered.

@@ -580,6 +580,7 @@ pub(crate) async fn answer_node(
         by: by.as_str(),
         node: Some(&node),
         key: None,
+        is_last: false,
         trace: trace::from_headers(headers),
     };
     say::say_word(hub, who, &head, "run.answer", word).await

@@ -96,6 +96,37 @@ async fn a_yes_and_a_no_of_the_inbox_answer_an_approval() {
     assert_eq!((&view["state"], &view["nodes"][0]["state"]), (&json!("failed"), &json!("failed")));
 }
 
+/// A no is none of these options, and ends the run all the same if that is wanted.
+#[tokio::test]
+async fn a_denial_with_a_cancel_ends_a_run_whatever_its_options_are() {
+    let office = office(&[("release", RELEASE), ("outer", OUTER)]).await;
+    let ann = &office.administrator;
+    for workflow in ["release", "outer"] {
+        let run = begin(ann, workflow, &json!({})).await;
+        until(ann, &run, "node.waiting").await;
+        let path = format!("/api/v1/inbox/{run}/deny");
+        let denial = json!({ "reason": "not today", "cancel": true });
+        let answered = done(ann, "POST", &path, &denial).await;
+        assert_eq!(answered["canceled"]["stopped"][0]["id"], json!(run), "{workflow}: {answered}");
+        assert_eq!(ended(ann, &run).await["state"], "canceled", "{workflow}");
+    }
+}
+
+/// Whoever shows the question can show what may be answered.
+#[tokio::test]
+async fn a_question_of_a_run_names_its_options_also_from_within() {
+    let office = office(&[("release", RELEASE), ("outer", OUTER)]).await;
+    let ann = &office.administrator;
+    for workflow in ["release", "outer"] {
+        let run = begin(ann, workflow, &json!({})).await;
+        until(ann, &run, "node.waiting").await;
+        let inbox =
+            done(ann, "GET", &format!("/api/v1/inbox?agent={workflow}"), &Value::Null).await;
+        let options = &inbox["items"][0]["message"]["metadata"]["options"];
+        assert_eq!(*options, json!(["ship", "wait"]), "{workflow}: {inbox}");
+    }
+}
+
 /// What was an answer to one question is not judged by the next.
 #[tokio::test]
 async fn an_answer_that_is_sent_again_is_no_answer_to_what_is_asked_next() {

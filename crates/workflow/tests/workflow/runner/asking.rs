@@ -103,6 +103,23 @@ async fn a_person_approves() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_question_goes_on_naming_its_options() {
+    let release = "
+name: release
+nodes:
+  - {id: ok, type: approval, config: {prompt: Release it?, options: [ship, wait]}}
+";
+    let site = TestSite::start(&[release]);
+    let task = site.run("release", &[]).await;
+    let again = site.say("release", &task.id, Message::user("hmm")).await;
+    for task in [task, again] {
+        let metadata = task.status.message.expect("a question").metadata.expect("it has some");
+        let options: Vec<String> = metadata.get("options").expect("options").parse().unwrap();
+        assert_eq!(options, ["ship", "wait"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_person_rejects() {
     let site = TestSite::start(&[APPROVAL]);
     let task = site.run("approval", &[("topic", "\"it\"")]).await;

@@ -70,15 +70,37 @@ pub(crate) async fn say(
     hub: &Hub,
     who: &Who,
     head: &Head,
+    deed: (&HeaderMap, &str),
+    parts: Vec<Part>,
+) -> Result<TaskView, Problem> {
+    speak(hub, who, head, deed, parts, false).await
+}
+
+/// The same, for what is said to a task before it is canceled.
+pub(crate) async fn say_last(
+    hub: &Hub,
+    who: &Who,
+    head: &Head,
+    deed: (&HeaderMap, &str),
+    parts: Vec<Part>,
+) -> Result<TaskView, Problem> {
+    speak(hub, who, head, deed, parts, true).await
+}
+
+async fn speak(
+    hub: &Hub,
+    who: &Who,
+    head: &Head,
     (headers, deed): (&HeaderMap, &str),
     parts: Vec<Part>,
+    is_last: bool,
 ) -> Result<TaskView, Problem> {
     let by = who.actor();
     let key = headers.get("idempotency-key").map(|value| {
         value.to_str().map_err(|_| Problem::invalid("Idempotency-Key", "must be printable ASCII"))
     });
     let trace = trace::from_headers(headers);
-    let word = Word { parts, by: by.as_str(), node: None, key: key.transpose()?, trace };
+    let word = Word { parts, by: by.as_str(), node: None, key: key.transpose()?, is_last, trace };
     say_word(hub, who, head, deed, word).await
 }
 
