@@ -24,6 +24,8 @@ const PRIORITY: &str = "a2a-priority";
 const REQUEST_TIMEOUT: &str = "a2a-request-timeout";
 /// How long a molecule waits, in seconds; 0 is for ever (MD-30).
 const TIMEOUT: &str = "x-timeout";
+/// Longer than anybody is let wait.
+const FOR_EVER: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
 /// How long a caller of gRPC waits, with its unit behind it.
 const GRPC_TIMEOUT: &str = "grpc-timeout";
 /// The task because of which a message is sent, and the member of a request's metadata that says
@@ -163,6 +165,7 @@ pub(crate) fn agent(headers: &HeaderMap) -> Result<Option<Tenant>, Error> {
 }
 
 /// Returns how long the caller waits, by whichever name it says so (C-27): the shortest counts.
+/// How long it may is not for it to say.
 fn wait(said: &Said<'_>) -> Result<Option<Duration>, Error> {
     let number = |value, name: &str, wanted: &'static str| -> Result<Option<u64>, Error> {
         let Some(number) = text(value, name)? else { return Ok(None) };
@@ -171,7 +174,10 @@ fn wait(said: &Said<'_>) -> Result<Option<Duration>, Error> {
     let wanted = "must be a whole number of milliseconds";
     let milliseconds = number(said.request_timeout, REQUEST_TIMEOUT, wanted)?;
     let seconds = number(said.timeout, TIMEOUT, "must be a whole number of seconds")?;
-    let seconds = seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs);
+    let seconds = seconds.map(|seconds| match seconds {
+        0 => FOR_EVER,
+        seconds => Duration::from_secs(seconds),
+    });
     let grpc = text(said.grpc_timeout, GRPC_TIMEOUT)?
         .map(|text| grpc_timeout(text).ok_or_else(|| invalid(GRPC_TIMEOUT, "must be as `30S`")))
         .transpose()?;

@@ -58,7 +58,7 @@ pub struct Call {
     /// The identifier of the task that a message to no task begins, or goes on with if it is
     /// there. Without, the task gets one of its own.
     pub new_task: Option<TaskId>,
-    /// How long the caller waits at most, if that is less than the engine lets it.
+    /// How long the caller waits, if it says so; the engine may let it wait for less.
     pub wait: Option<Duration>,
     /// What the agent is told about how a message was sent; what the request itself says of
     /// that is added to it.
@@ -102,7 +102,10 @@ pub struct Settings {
     pub unfinished_tasks: u32,
     /// How many webhooks a task may have.
     pub webhooks: u32,
-    /// How long a caller waits at most for an answer; afterwards it gets the live task.
+    /// How long a caller waits for an answer that does not say how long; afterwards it gets the
+    /// live task.
+    pub wait: Duration,
+    /// How long a caller waits at most, whatever it says.
     pub longest_wait: Duration,
     /// How long a cancel waits for the work to end.
     pub cancel_wait: Duration,
@@ -127,7 +130,8 @@ impl Default for Settings {
             limits: Limits::default(),
             unfinished_tasks: 1_000,
             webhooks: 10,
-            longest_wait: Duration::from_secs(120),
+            wait: Duration::from_secs(120),
+            longest_wait: Duration::from_secs(30 * 60),
             cancel_wait: Duration::from_secs(5),
             first_word: Duration::from_secs(10),
             lease: store::LEASE,

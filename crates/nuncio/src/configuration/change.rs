@@ -95,7 +95,7 @@ impl Changes {
 }
 
 /// Returns the limits that are built into what is started, and whether they are different.
-fn fixed(new: &Limits, old: &Limits) -> [(&'static str, bool); 10] {
+fn fixed(new: &Limits, old: &Limits) -> [(&'static str, bool); 12] {
     [
         ("limits.request_body", new.request_body != old.request_body),
         ("limits.connections", new.connections != old.connections),
@@ -106,6 +106,8 @@ fn fixed(new: &Limits, old: &Limits) -> [(&'static str, bool); 10] {
         ("limits.header_timeout", new.header_timeout != old.header_timeout),
         ("limits.drain", new.drain != old.drain),
         ("limits.connect_timeout", new.connect_timeout != old.connect_timeout),
+        ("limits.wait_timeout", new.wait_timeout != old.wait_timeout),
+        ("limits.longest_wait", new.longest_wait != old.longest_wait),
         ("limits.heartbeat", new.heartbeat != old.heartbeat),
         ("limits.offline", new.offline != old.offline),
         ("limits.sweep", new.sweep != old.sweep),

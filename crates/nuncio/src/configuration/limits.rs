@@ -46,6 +46,11 @@ pub struct Limits {
     pub idle_timeout: HumanDuration,
     /// How long a call to an agent may take that is no stream.
     pub call_timeout: HumanDuration,
+    /// How long a caller waits for an answer that does not say how long. Afterwards it gets the
+    /// task as it stands, and the agent goes on.
+    pub wait_timeout: HumanDuration,
+    /// How long a caller waits at most, whatever it says.
+    pub longest_wait: HumanDuration,
     /// How often an agent sends a heartbeat.
     pub heartbeat: HumanDuration,
     /// An agent that was silent for so long is offline.
@@ -78,6 +83,8 @@ impl Default for Limits {
             first_byte_timeout: seconds(30),
             idle_timeout: seconds(300),
             call_timeout: seconds(1_800),
+            wait_timeout: seconds(120),
+            longest_wait: seconds(1_800),
             heartbeat: seconds(30),
             offline: Placed::nowhere(seconds(90)),
             sweep: seconds(15),

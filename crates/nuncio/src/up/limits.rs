@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use nuncio::configuration::Configuration;
 use nuncio_client::Clocks;
 use nuncio_hub::{Hub, Limits, gateway};
+use nuncio_tasks::engine;
 
 /// Returns what one caller may cost.
 pub(super) fn of_callers(configuration: &Configuration) -> Limits {
@@ -35,6 +36,14 @@ pub(super) fn of_gateway(configuration: &Configuration) -> gateway::Limits {
         },
         budgets: configuration.budgets.of_gateway(),
     }
+}
+
+/// Returns how long callers wait for their tasks.
+pub(super) fn of_tasks(configuration: &Configuration) -> engine::Settings {
+    let mut settings = engine::Settings::default();
+    settings.wait = configuration.limits.wait_timeout.get();
+    settings.longest_wait = configuration.limits.longest_wait.get();
+    settings
 }
 
 /// Puts them in force while the hub runs.

@@ -194,7 +194,7 @@ fn gateway(
         Database::Memory | Database::Sqlite => None,
     };
     Ok(Gateway::start(parts.ground(), settings, kept.tasks(), |engine| {
-        let engine = engine.push(push);
+        let engine = engine.push(push).settings(limits::of_tasks(configuration));
         match hints {
             Some(hints) => engine.hints(hints),
             None => engine,

@@ -177,7 +177,8 @@ impl PocketPaw {
     /// Makes the engine wait and forget as `PocketPaw` does.
     pub(crate) fn settle(&self, settings: &mut Settings, in_memory: bool) {
         if let Some(limit) = self.task_timeout {
-            settings.longest_wait = settings.longest_wait.max(limit + MARGIN);
+            settings.wait = settings.wait.max(limit + MARGIN);
+            settings.longest_wait = settings.longest_wait.max(settings.wait);
         }
         let tasks = &mut settings.retention.tasks;
         if in_memory && tasks.is_empty() && (self.expires_after.is_some() || self.kept.is_some()) {

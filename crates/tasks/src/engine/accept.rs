@@ -140,8 +140,8 @@ impl Tasks {
         }
     }
 
-    /// Takes a message, and waits until its task ends or needs something: at most for the
-    /// longest wait, after which the answer is the task as it stands.
+    /// Takes a message, and waits until its task ends or needs something: for as long as the
+    /// caller says, within the longest wait. After that the answer is the task as it stands.
     ///
     /// The message is taken at once, so that whoever waits need not carry it around.
     pub fn send<'a>(
@@ -155,8 +155,7 @@ impl Tasks {
         let history = wishes.and_then(|wishes| messages(wishes.history_length));
         let until = if at_once { Wait::Nothing } else { Wait::End };
         let place = call.place.clone();
-        let longest = engine.settings.longest_wait;
-        let longest = call.wait.map_or(longest, |wait| wait.min(longest));
+        let wait = call.wait.unwrap_or(engine.settings.wait).min(engine.settings.longest_wait);
         let accepting = engine.accept(call, request, until);
         async move {
             let mut accepted = match engine.accepted(accepting?).await? {
@@ -169,7 +168,7 @@ impl Tasks {
                     Progress::Ended(end) => Some(end),
                     Progress::Live(live) => tokio::select! {
                         biased;
-                        settled = engine.wait(&live, accepted.seq, longest) => settled,
+                        settled = engine.wait(&live, accepted.seq, wait) => settled,
                         () = word.postponed() => None,
                     },
                 };

@@ -53,6 +53,13 @@ impl World {
         Self::carrying_with(Disk::default(), |_| (), |builder| builder.clock(clock)).await
     }
 
+    /// A hub whose callers wait so long unless they say for how long, and at most so long.
+    pub(super) async fn carrying_for(wait: Duration, longest: Duration) -> Self {
+        let mut settings = engine::Settings::default();
+        (settings.wait, settings.longest_wait) = (wait, longest);
+        Self::carrying_with(Disk::default(), |_| (), |builder| builder.settings(settings)).await
+    }
+
     async fn carrying_with(
         disk: Disk,
         change: impl FnOnce(&mut Settings),

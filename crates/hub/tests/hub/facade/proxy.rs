@@ -223,6 +223,35 @@ async fn t11_a_wait_over_its_limit_is_answered_with_the_live_task() {
     world.admin("GET", "/tasks/nothing", "").await.check(404);
 }
 
+/// MD-30, C-27: whoever waits for ever waits for longer than others, and as long as the hub lets.
+#[tokio::test]
+async fn md30_a_timeout_of_nothing_waits_for_as_long_as_anybody_may() {
+    let usual = Duration::from_millis(100);
+    for (longest, expected) in [(Duration::from_secs(600), "completed"), (usual, "submitted")] {
+        let world = World::carrying_for(usual, longest).await;
+        let gate = Arc::new(Semaphore::new(0));
+        let acts = ["at last", "at last, too"].map(|text| Act::after(&gate, Act::Say(text)));
+        let stub = Stub::start(acts).await;
+        let pm = world.employ("pm", &stub, None).await;
+        let bearer = format!("Bearer {}", world.admin);
+        let headers = [("authorization", bearer.as_str()), ("x-timeout", "0")];
+        let (path, body) = (format!("/workspaces/{}/a2a", pm.id()), message("think").to_string());
+        let patient = world.ask("POST", &path, &headers, &body);
+        let others = async {
+            stub.has(1).await;
+            // Whoever comes later and says nothing has waited when the agent answers.
+            let reply = world.say(&pm, "think").await;
+            assert_eq!(reply.check(200).at("/result/status/state"), "submitted");
+            gate.add_permits(2);
+        };
+        let (patient, ()) = tokio::join!(patient, others);
+        let state = patient.check(200).at("/result/status/state");
+        // An answer of the agent is a message, and no task.
+        let state = if state.is_null() { json!("completed") } else { state };
+        assert_eq!(state, expected, "{longest:?}: {}", patient.body);
+    }
+}
+
 /// MD-31.
 #[tokio::test]
 async fn t11_the_agent_goes_on_when_the_browser_has_gone() {

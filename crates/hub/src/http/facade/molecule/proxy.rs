@@ -1,8 +1,6 @@
 //! `POST /workspaces/{id}/a2a`: a message to an agent, for those who cannot reach it (M-31 to
 //! M-38, MD-30 to MD-39).
 
-use std::time::Duration;
-
 use axum::{
     body::Body,
     extract::{Path, Request, State},
@@ -28,7 +26,7 @@ use nuncio_protocol::{
     wire::{Call, Echo, JsonRpcForm as _},
 };
 use nuncio_tasks::scope::{Name, Scope};
-use tokio::{sync::oneshot, time::Instant};
+use tokio::sync::oneshot;
 use tracing::Instrument as _;
 
 use super::{
@@ -52,9 +50,6 @@ use crate::{
 /// The largest body, and the largest answer, in bytes (MD-30, M-36).
 const MAX_BODY: u64 = 1 << 20;
 const MAX_ANSWER: usize = 10 << 20;
-
-/// How long a caller waits who does not say how long (M-35).
-const WAIT: Duration = Duration::from_secs(120);
 
 /// The member of a request's metadata in which an agent says who it is (MD-39).
 const SOURCE: &str = "source_workspace_id";
@@ -174,7 +169,6 @@ async fn ask(callee: &Callee, request: A2aRequest, body: &[u8]) -> Result<A2aRes
     let answered = callee.call(request, |ctx| {
         ctx.form = Some(WireForm::Molecule);
         ctx.extensions.insert(QUEUE.to_owned());
-        ctx.deadline.get_or_insert_with(|| (Instant::now() + WAIT).into_std());
         // A message that its sender has named is sent once, however often it is posted (C-30).
         if ctx.idempotency_key.is_none() {
             ctx.idempotency_key = sent_message_id(body);
