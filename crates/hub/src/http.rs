@@ -29,7 +29,11 @@ use axum::{
 };
 
 pub use self::api::description;
-pub(crate) use self::{calls::Endpoints, facade::tell_ended, who::Who};
+pub(crate) use self::{
+    calls::Endpoints,
+    facade::{Tellers, tell_ended},
+    who::Who,
+};
 use crate::hub::Hub;
 
 /// Returns what answers every request of a hub.

@@ -22,7 +22,7 @@ use crate::{
     doctor::{Doctor, Visits},
     error::Error,
     gateway::{Gateway, Ground, card::Front},
-    http::{Endpoints, Who, mcp::Mcp},
+    http::{Endpoints, Tellers, Who, mcp::Mcp},
     limits::{Limits, Meter},
     session::{Login, Sessions},
     trail::Trail,
@@ -76,6 +76,8 @@ pub struct Parts {
     pub(crate) trail: Trail,
     /// What answers calls to agents.
     pub(crate) endpoints: Option<Endpoints>,
+    /// What tells of molecule's messages.
+    pub(crate) tellers: Tellers,
 }
 
 /// How a hub behaves.
@@ -102,6 +104,9 @@ pub struct Settings {
     pub drain: Duration,
     /// What the body of a call to an agent may cost.
     pub call_bodies: BodyLimits,
+    /// How many tasks of molecule's messages may be followed at once, to tell what becomes of
+    /// them. Of more than that only their tasks know.
+    pub followed: usize,
 }
 
 /// Which seeds' paths are answered (catalogue §7.5).
@@ -135,6 +140,7 @@ impl Settings {
             calls: 4_096,
             drain: Duration::from_secs(20),
             call_bodies: BodyLimits::default(),
+            followed: 1_000,
         }
     }
 }
@@ -162,6 +168,7 @@ impl Parts {
             metrics: Metrics::new(),
             drain: Drain::new(),
             meter: Meter::new(settings.limits),
+            tellers: Tellers::new(settings.followed),
             settings,
             tickets: Tickets::new(),
             sessions: Sessions::default(),
@@ -189,6 +196,7 @@ impl Hub {
     pub fn new(mut parts: Parts) -> Self {
         // The settings may have been changed since the parts were put together.
         parts.meter = Meter::new(parts.settings.limits);
+        parts.tellers = Tellers::new(parts.settings.followed);
         parts.endpoints = parts.gateway.clone().map(|gateway| {
             gateway.show_as(Front {
                 public_url: parts.settings.public_url.clone(),

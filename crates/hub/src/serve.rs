@@ -42,4 +42,6 @@ pub async fn serve_behind(hub: Hub, listener: Listener, wrap: impl FnOnce(Router
         _ = async { tokio::join!(served, stopped, keeper::keep(&hub), written) } => {}
         () = watched => {}
     }
+    // Whoever waited for these is gone.
+    hub.tellers.end().await;
 }

@@ -10,7 +10,7 @@ mod upal;
 
 use axum::Router;
 
-pub(crate) use self::molecule::tell_ended;
+pub(crate) use self::molecule::{Tellers, tell_ended};
 use crate::hub::Hub;
 
 pub(super) fn molecule(carries: bool) -> Router<Hub> {

@@ -24,7 +24,7 @@ use axum::{
     routing::{delete, get, post},
 };
 
-pub(crate) use self::delegations::tell_ended;
+pub(crate) use self::{delegations::tell_ended, told::Tellers};
 use crate::hub::Hub;
 
 pub(super) fn router() -> Router<Hub> {

@@ -8,7 +8,7 @@ use nuncio_hub::{
     agent::{Card, Origin},
     directory::{Actor, NewAgent, Options},
     gateway::{Gateway, Settings},
-    hub::Facades,
+    hub::{self, Facades},
     memory::MemoryHub,
 };
 use nuncio_net::listen::Drain;
@@ -65,10 +65,27 @@ impl World {
         change: impl FnOnce(&mut Settings),
         engine: impl FnOnce(engine::Builder) -> engine::Builder,
     ) -> Self {
+        let is_kept = disk.is_kept;
+        let (hub, world) = Self::carrier(disk, |_| (), change, engine).await;
+        if is_kept {
+            return world.on(|listener| nuncio_hub::serve(hub, listener)).await;
+        }
+        let service = TowerToHyperService::new(nuncio_hub::http::router(hub));
+        world.on(|listener| listener.serve(service, Drain::new())).await
+    }
+
+    /// Makes a hub that carries messages, and that nobody serves yet.
+    pub(super) async fn carrier(
+        disk: Disk,
+        change_hub: impl FnOnce(&mut hub::Settings),
+        change: impl FnOnce(&mut Settings),
+        engine: impl FnOnce(engine::Builder) -> engine::Builder,
+    ) -> (Hub, Self) {
         let facades = Facades { molecule: true, opportunity: true, upal: false };
         let (mut parts, world) = Self::parts(disk.hub, facades, Options::default()).await;
         // Tests ask until it is so.
         parts.settings.limits.requests = 1_000_000;
+        change_hub(&mut parts.settings);
         let mut settings = Settings::new(world.acme.clone());
         settings.options.retries.pause = Duration::from_millis(1);
         settings.queueing.unreached = Duration::from_millis(300);
@@ -79,12 +96,7 @@ impl World {
             engine(builder.settings(settings))
         });
         parts.gateway = Some(gateway);
-        let hub = Hub::new(parts);
-        if disk.is_kept {
-            return world.on(|listener| nuncio_hub::serve(hub, listener)).await;
-        }
-        let service = TowerToHyperService::new(nuncio_hub::http::router(hub));
-        world.on(|listener| listener.serve(service, Drain::new())).await
+        (Hub::new(parts), world)
     }
 
     /// Brings in an agent that is where the stub is, and is well.

@@ -2,12 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
+use nuncio_hub::{gateway::Settings, hub};
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt as _, net::TcpStream, sync::Semaphore};
 
 use super::{
     World,
-    carried::message,
+    carried::{Disk, message},
     discretion::next_of,
     live::listen,
     stub::{Act, Stub},
@@ -84,6 +85,90 @@ async fn md50_the_answer_to_a_message_that_was_kept_is_told_when_it_comes() {
     let event = next_of(&mut canvas, "A2A_RESPONSE").await;
     assert_eq!(event["payload"]["task_id"], kept.at("/queue_id"));
     assert_eq!(text_of(&event), "now");
+}
+
+/// The agent asks before it works: that is what becomes of the message, for now.
+#[tokio::test]
+async fn md50_a_question_about_a_message_that_was_kept_is_told_when_it_is_asked() {
+    let world =
+        World::carrying(|settings| settings.queueing.busy = Duration::from_millis(50)).await;
+    let busy = Act::status("503 Service Unavailable", "retry-after: 0\r\n", r#"{"busy": true}"#);
+    let stub = Stub::start([busy, asking()]).await;
+    let pm = world.employ("pm", &stub, None).await;
+    let mut canvas = listen(&world, &world.admin).await;
+    let kept = world.say(&pm, "please").await;
+    assert_eq!(kept.check(202).at("/queued"), true);
+    let event = next_of(&mut canvas, "A2A_RESPONSE").await;
+    assert_eq!(event["payload"]["task_id"], kept.at("/queue_id"));
+    let status = &event["payload"]["response_body"]["result"]["status"];
+    assert_eq!(status["state"], "input-required", "{event}");
+}
+
+/// Answers with a task that waits for its caller.
+fn asking() -> Act {
+    Act::result(&json!({
+        "kind": "task", "id": "t-1", "contextId": "c-1",
+        "status": { "state": "input-required", "message": {
+            "kind": "message", "messageId": "q-1", "role": "agent",
+            "parts": [{ "kind": "text", "text": "which one?" }],
+        } },
+    }))
+}
+
+#[tokio::test]
+async fn md50_a_message_that_is_sent_again_is_not_told_again() {
+    let world = World::carrying(|_| ()).await;
+    let stub = Stub::start([Act::Say("built"), Act::Say("tested")]).await;
+    let pm = world.employ("pm", &stub, None).await;
+    let mut canvas = listen(&world, &world.admin).await;
+    let named = |id: &str, text: &str| {
+        let mut body = message(text);
+        body["params"]["message"]["messageId"] = id.into();
+        body.to_string()
+    };
+    for body in [named("m-1", "build it"), named("m-1", "build it"), named("m-2", "test it")] {
+        world.post(&pm, &body).await.check(200);
+    }
+    assert_eq!(stub.texts(), ["build it", "test it"]);
+    for expected in ["built", "tested"] {
+        assert_eq!(text_of(&next_of(&mut canvas, "A2A_RESPONSE").await), expected);
+    }
+}
+
+#[tokio::test]
+async fn no_more_tasks_are_followed_than_may_be() {
+    let busy = |settings: &mut Settings| settings.queueing.busy = Duration::from_secs(600);
+    let one = |settings: &mut hub::Settings| settings.followed = 1;
+    let (hub, world) = World::carrier(Disk::default(), one, busy, |builder| builder).await;
+    let world = world.on(|listener| nuncio_hub::serve(hub, listener)).await;
+    let refusal = || Act::status("503 Service Unavailable", "", r#"{"busy": true}"#);
+    let stub = Stub::start([refusal(), refusal()]).await;
+    let pm = world.employ("pm", &stub, None).await;
+    let mut canvas = listen(&world, &world.admin).await;
+    let kept = world.say(&pm, "first").await;
+    let left = world.say(&pm, "second").await;
+    for reply in [&left, &kept] {
+        let cancel = json!({ "method": "tasks/cancel", "params": { "id": reply.at("/queue_id") } });
+        world.post(&pm, &cancel.to_string()).await.check(200);
+    }
+    let event = next_of(&mut canvas, "A2A_RESPONSE").await;
+    assert_eq!(event["payload"]["task_id"], kept.at("/queue_id"), "the second is not told of");
+}
+
+/// What got nowhere is told each time that it is tried.
+#[tokio::test]
+async fn md50_a_message_that_failed_is_told_again_when_it_is_sent_again() {
+    let world = World::carrying(|_| ()).await;
+    let broken = Act::status("500 Internal Server Error", "", "out of order");
+    let stub = Stub::start([broken, Act::Say("built")]).await;
+    let pm = world.employ("pm", &stub, None).await;
+    let mut canvas = listen(&world, &world.admin).await;
+    let mut body = message("build it");
+    body["params"]["message"]["messageId"] = "m-1".into();
+    for _ in 0..2 {
+        let _ = world.post(&pm, &body.to_string()).await;
+        next_of(&mut canvas, "ACTIVITY_LOGGED").await;
+    }
 }
 
 #[tokio::test]

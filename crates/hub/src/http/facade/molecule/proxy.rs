@@ -51,6 +51,9 @@ use crate::{
 const MAX_BODY: u64 = 1 << 20;
 const MAX_ANSWER: usize = 10 << 20;
 
+/// The header by which a caller names what it sends.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
 /// The member of a request's metadata in which an agent says who it is (MD-39).
 const SOURCE: &str = "source_workspace_id";
 
@@ -81,15 +84,18 @@ pub(super) async fn proxy(
         return Ok(Outcome::paused().into_response());
     }
     check_claims(&who, &call.request)?;
+    let key = head.headers.get(IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok());
+    let name = key.map(str::to_owned).or_else(|| sent_message_id(&body));
     let callee = Callee::new(&hub, &who, &agent, head)?;
     if call.echo.operation.is_streaming() {
         return Ok(callee.answer_molecule(&hub, &agent, body).await?);
     }
     let (respond, response) = oneshot::channel();
-    let telling = Telling::of(&who, &agent, &call.request);
+    let telling = Telling::of(&hub, &who, &agent, &call.request, name.clone());
+    let carrier = hub.clone();
     let carrying = async move {
         let Call { echo, request, .. } = call;
-        let answer = ask(&callee, request, &body).await;
+        let answer = ask(&callee, request, name).await;
         // Nobody may wait for it any more.
         let _ = respond.send(respond_with(&hub, &agent, &echo, &answer));
         if let Some(telling) = telling {
@@ -97,7 +103,7 @@ pub(super) async fn proxy(
         }
     };
     // It goes on if the caller goes away (MD-31): others listen for what comes of it.
-    tokio::spawn(carrying.in_current_span());
+    carrier.tellers.carry(carrying.in_current_span());
     let lost = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", "the call was lost");
     Ok(response.await.map_err(lost)?)
 }
@@ -165,13 +171,17 @@ fn check_claims(who: &Who, request: &A2aRequest) -> Result<(), Refused> {
     Ok(())
 }
 
-async fn ask(callee: &Callee, request: A2aRequest, body: &[u8]) -> Result<A2aResponse, A2aError> {
+async fn ask(
+    callee: &Callee,
+    request: A2aRequest,
+    name: Option<String>,
+) -> Result<A2aResponse, A2aError> {
     let answered = callee.call(request, |ctx| {
         ctx.form = Some(WireForm::Molecule);
         ctx.extensions.insert(QUEUE.to_owned());
         // A message that its sender has named is sent once, however often it is posted (C-30).
         if ctx.idempotency_key.is_none() {
-            ctx.idempotency_key = sent_message_id(body);
+            ctx.idempotency_key = name;
         }
     });
     match answered.await? {
