@@ -20,6 +20,7 @@ mod peer;
 mod stream;
 mod tls;
 mod told;
+mod unread;
 mod watch;
 
 use std::{

@@ -5,13 +5,13 @@ use std::{
     future::{Ready, ready},
 };
 
-use futures_util::future::{BoxFuture, Either as EitherFuture, FutureExt as _, Map};
+use futures_util::future::{BoxFuture, Either as EitherFuture, FutureExt as _, Join, Map, join};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use http_body::Body;
 use http_body_util::{Either, Empty};
 use hyper::{service::Service, upgrade::OnUpgrade};
 
-use super::{Incoming, Peer, watch::Phase};
+use super::{Incoming, Peer, unread::Watched, watch::Phase};
 
 /// Tells the service who calls, and keeps back what no service should have to judge.
 #[derive(Clone)]
@@ -165,6 +165,15 @@ where
     }
 }
 
+type Watching<F, B> = Map<Join<Ready<Peer>, Answering<F, B>>, Watch<B>>;
+type Watch<B> = fn((Peer, Answered<B>)) -> Result<WatchedAnswer<B>, Infallible>;
+type WatchedAnswer<B> = Response<Watched<Either<B, Empty<<B as Body>::Data>>>>;
+
+/// Has the connection's clock run while the reader of an answer takes nothing.
+fn watch<B: Body>((peer, answer): (Peer, Answered<B>)) -> Result<WatchedAnswer<B>, Infallible> {
+    answer.map(|answer| answer.map(|body| Watched::new(body, peer)))
+}
+
 /// What the library reads.
 impl<S, B> Service<Request<hyper::body::Incoming>> for Entrance<S>
 where
@@ -172,11 +181,12 @@ where
     S::Future: Send + 'static,
     B: Body + 'static,
 {
-    type Response = Answer<B>;
+    type Response = WatchedAnswer<B>;
     type Error = Infallible;
-    type Future = Answering<S::Future, B>;
+    type Future = Watching<S::Future, B>;
 
     fn call(&self, request: Request<hyper::body::Incoming>) -> Self::Future {
-        self.answer(request.map(Incoming::library))
+        let answering = self.answer(request.map(Incoming::library));
+        join(ready(self.peer.clone()), answering).map(watch as Watch<B>)
     }
 }

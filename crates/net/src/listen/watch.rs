@@ -1,7 +1,11 @@
 //! What a connection is doing, and until when it may.
 
 use std::{
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    collections::VecDeque,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
     task::{Poll, Waker},
     time::Duration,
 };
@@ -13,8 +17,8 @@ use super::Limits;
 
 /// The clocks of one connection.
 ///
-/// Everything but [`close`](Self::close) happens in the connection's own task, so relaxed
-/// atomics are enough, and one timer serves all clocks. A connection that has been upgraded
+/// Everything but [`close`](Self::close), and what answers over HTTP/2 note, happens in the
+/// connection's own task, so relaxed atomics are enough, and one timer serves all clocks. A connection that has been upgraded
 /// belongs to whoever took it over: what happens to its bytes wakes the connection's task, and
 /// the end that the task puts to it wakes those who wait for bytes.
 #[derive(Debug)]
@@ -27,6 +31,9 @@ pub(super) struct Watch {
     phase: AtomicU64,
     /// When the peer stopped to take what is written, plus one millisecond; zero if it takes it.
     stalled: AtomicU64,
+    /// The same of the one answer over HTTP/2 that has waited for longest.
+    unread: AtomicU64,
+    pieces: Mutex<Pieces>,
     is_closed: AtomicBool,
     waker: AtomicWaker,
     /// Whether the bytes of an upgraded connection have been dropped, and whether they end.
@@ -36,6 +43,14 @@ pub(super) struct Watch {
     writer: AtomicWaker,
 }
 
+/// Pieces of answers that the library has and nobody has come back for, the oldest first: each
+/// with its number, and when it was handed over.
+#[derive(Debug, Default)]
+struct Pieces {
+    handed_over: u64,
+    waiting: VecDeque<(u64, u64)>,
+}
+
 /// One direction of an upgraded connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Side {
@@ -43,7 +58,8 @@ pub(super) enum Side {
     Write,
 }
 
-/// Where a connection is between two requests. HTTP/2 is always busy: it has its pings.
+/// Where a connection is between two requests. HTTP/2 is always busy: it has its pings, and its
+/// answers are watched one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Phase {
@@ -74,6 +90,8 @@ impl Watch {
             write_stall: limits.write_stall,
             phase: AtomicU64::new(Phase::Head as u64),
             stalled: AtomicU64::new(0),
+            unread: AtomicU64::new(0),
+            pieces: Mutex::default(),
             is_closed: AtomicBool::new(false),
             waker: AtomicWaker::new(),
             is_gone: AtomicBool::new(false),
@@ -122,14 +140,41 @@ impl Watch {
             (Phase::Head, since) => after(since, self.header_timeout),
             (Phase::Leaving, since) => after(since, LINGER),
         };
-        let of_write = match self.stalled.load(Relaxed) {
+        let of_write = |since: &AtomicU64| match since.load(Relaxed) {
             0 => None,
             since => after(since - 1, self.write_stall),
         };
-        match (of_phase, of_write) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
+        let all = [of_phase, of_write(&self.stalled), of_write(&self.unread)];
+        all.into_iter().flatten().min()
+    }
+
+    /// Notes that the library has a piece of an answer over HTTP/2, and returns its number.
+    pub(super) fn hand_over(&self) -> u64 {
+        let now = self.milliseconds() + 1;
+        let mut pieces = self.pieces();
+        pieces.handed_over += 1;
+        let number = pieces.handed_over;
+        pieces.waiting.push_back((number, now));
+        if pieces.waiting.len() == 1 {
+            self.unread.store(now, Relaxed);
+            // Its task looks at the clock.
+            self.waker.wake();
         }
+        number
+    }
+
+    /// Notes that the reader has taken of a piece.
+    pub(super) fn taken(&self, number: u64) {
+        let mut pieces = self.pieces();
+        if let Ok(index) = pieces.waiting.binary_search_by_key(&number, |(number, _)| *number) {
+            pieces.waiting.remove(index);
+        }
+        let oldest = pieces.waiting.front().map_or(0, |(_, since)| *since);
+        self.unread.store(oldest, Relaxed);
+    }
+
+    fn pieces(&self) -> MutexGuard<'_, Pieces> {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn close(&self) {

@@ -2,9 +2,12 @@
 
 use bytes::Bytes;
 use http::{Request, StatusCode, Version};
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::{io::AsyncWriteExt as _, time::Instant};
 
-use crate::support::{Client, SECOND, Server};
+use crate::support::{Client, PIECES, SECOND, Server};
 
 async fn client(server: &Server) -> Client {
     Client::on(server.connect().await, true).await.expect("a handshake")
@@ -67,7 +70,7 @@ async fn an_open_stream_is_cut_after_the_patience() {
     let server = Server::start().await;
     let waiting = client(&server).await.get_later("/wait");
     server.reached.notified().await;
-    let start = tokio::time::Instant::now();
+    let start = Instant::now();
     server.drain.begin(30 * SECOND);
     assert!(waiting.await.unwrap().is_err());
     server.serving.await.unwrap();
@@ -89,7 +92,7 @@ async fn a_connection_without_requests_is_kept_while_it_answers_pings() {
 async fn a_peer_that_answers_no_pings_is_closed() {
     let server = Server::start().await;
     let mut raw = server.raw().await;
-    let start = tokio::time::Instant::now();
+    let start = Instant::now();
     // The preface and empty settings, and nothing more.
     raw.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u{4}\0\0\0\0\0").await;
     raw.rest().await;
@@ -106,6 +109,87 @@ async fn a_handle_of_the_peer_closes_every_stream() {
     assert!(waiting.await.unwrap().is_err());
     server.drain.begin(30 * SECOND);
     server.serving.await.unwrap();
+}
+
+/// R19: pings are answered all the while, and of two readers one reads.
+#[tokio::test(start_paused = true)]
+async fn a_peer_whose_window_stays_shut_is_closed_and_a_slow_one_is_not() {
+    for (path, window, is_closed) in [
+        ("/small", 0, true),
+        ("/endless", 0, true),
+        ("/endless", 10_000, true),
+        ("/wait", 0, false),
+    ] {
+        let server = Server::start().await;
+        let io = TokioIo::new(server.connect().await);
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        let handshake = builder.initial_stream_window_size(window).handshake(io);
+        let (mut sender, connection) = handshake.await.expect("a handshake");
+        let connection = tokio::spawn(connection);
+        let request = Request::get(format!("http://test{path}"));
+        let request = request.body(Full::<Bytes>::default()).expect("a request");
+        let start = Instant::now();
+        let answer = sender.send_request(request);
+        if is_closed {
+            // Its window is never opened: nobody reads the body.
+            let _unread = answer.await.expect("the head needs no window");
+            let _ = connection.await;
+            assert_eq!(start.elapsed().as_secs(), 30, "{path} {window}");
+        } else {
+            let later = async {
+                tokio::time::sleep(100 * SECOND).await;
+                server.gate.add_permits(1);
+            };
+            let (answer, ()) = tokio::join!(answer, later);
+            assert_eq!(answer.expect("it took its time").status(), StatusCode::OK);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_takes_a_little_at_a_time_has_all_of_it() {
+    let server = Server::start().await;
+    let mut client = client(&server).await;
+    let request = Request::get("http://test/stream").body(Full::default()).expect("a request");
+    let mut body = client.send(request).await.unwrap().into_body();
+    let mut read = 0;
+    while let Some(frame) = body.frame().await {
+        read += frame.unwrap().into_data().map_or(0, |data| data.len());
+        tokio::time::sleep(20 * SECOND).await;
+    }
+    assert_eq!(read, PIECES.iter().sum::<usize>());
+}
+
+/// Begins HTTP/2 with empty settings.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+#[tokio::test]
+async fn a_peer_whose_headers_never_end_is_sent_away() {
+    let server = Server::start().await;
+    let mut raw = server.raw().await;
+    raw.send(PREFACE).await;
+    // HEADERS of stream 1 that do not end; then CONTINUATIONs of one small header each.
+    let mut flood = vec![0, 0, 3, 1, 1, 0, 0, 0, 1, 0x82, 0x84, 0x86];
+    for _ in 0..200_000 {
+        flood.extend([0, 0, 4, 9, 0, 0, 0, 0, 1, 0, 1, b'a', 0]);
+    }
+    // The server may close before it has all of it, and then takes no more.
+    let _ = raw.tcp.write_all(&flood).await;
+    raw.rest().await;
+    assert!(server.raw().await.get("/other").await.ends_with("/other"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_pings_and_reads_no_answer_is_closed() {
+    let server = Server::start().await;
+    let mut raw = server.raw().await;
+    raw.send(PREFACE).await;
+    let mut ping = vec![0, 0, 8, 6, 0, 0, 0, 0, 0];
+    ping.extend([7; 8]);
+    let pings = ping.repeat(1_000);
+    // It takes no more when its answers stay where they are, and then closes.
+    while raw.tcp.write_all(&pings).await.is_ok() {}
+    assert!(server.raw().await.get("/other").await.ends_with("/other"));
 }
 
 #[tokio::test]
