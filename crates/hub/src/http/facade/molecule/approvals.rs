@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     asked::{Body, Caller, check_line, itself_or_overseer, visible},
-    events::newest,
+    events::{behind, newest},
     refused::Refused,
 };
 use crate::{
@@ -153,15 +153,19 @@ pub(super) async fn list(
 ) -> Result<Json<Vec<Shown>>, Refused> {
     let agent = visible(&hub, &who, &id)?;
     sees(&who, &agent)?;
+    let asked = newest(&hub, &who, &agent.id, event::Name::ApprovalRequested, SHOWN).await?;
+    // None was decided before it was asked for.
+    let Some(oldest) = asked.last().map(|logged| logged.seq) else {
+        return Ok(Json(Vec::new()));
+    };
     let mut decided = HashMap::new();
     for name in [event::Name::ApprovalApproved, event::Name::ApprovalDenied] {
-        for logged in newest(&hub, &who, &agent.id, name, DECISIONS).await? {
+        for logged in behind(&hub, &who, &agent.id, (name, oldest), DECISIONS).await? {
             if let Ok(found) = serde_json::from_str::<Ending>(&logged.event.payload) {
                 decided.insert(found.approval_id.clone(), (found, logged.event.at));
             }
         }
     }
-    let asked = newest(&hub, &who, &agent.id, event::Name::ApprovalRequested, SHOWN).await?;
     let shown = asked.into_iter().filter_map(|logged| {
         let asked: Requested = serde_json::from_str(&logged.event.payload).ok()?;
         let decided = decided.remove(&asked.approval_id);

@@ -90,6 +90,22 @@ pub(super) async fn newest(
     Ok(search.newest().await?.into_iter().rev().collect())
 }
 
+/// Reads the events of a name about an agent behind a place in the log, the oldest first; of too
+/// many the newest.
+pub(super) async fn behind(
+    hub: &Hub,
+    who: &Who,
+    agent: &AgentId,
+    (name, after): (event::Name, u64),
+    limit: usize,
+) -> Result<VecDeque<LoggedEvent>, Error> {
+    let organisation = who.organisation.clone();
+    let sight = Sight::new(hub, who.clone());
+    let (agent, name) = (Some(agent), Some(name));
+    let mut search = Search { hub, organisation, agent, name, sight, limit };
+    search.behind(after, Keep::Last).await
+}
+
 /// Which events are kept of more than enough.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keep {
