@@ -1,6 +1,7 @@
 //! `nuncio serve`: an agent in one line.
 
 mod callers;
+mod capabilities;
 mod dialect;
 mod member;
 
@@ -19,6 +20,7 @@ use nuncio_tasks::push::SealingKey;
 
 use self::{
     callers::{Callers, KeyFile},
+    capabilities::Capabilities,
     dialect::{Dialect, dialects},
     member::Member,
 };
@@ -96,6 +98,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "SYSTEM")]
     dialect: Vec<Dialect>,
 
+    /// Serve as an opportunity agent does, by its `agent.yaml`: what it can do
+    /// (`a2a.capabilities`), with which payload and for whom.
+    #[arg(long, value_name = "FILE")]
+    opportunity: Option<PathBuf>,
+
     /// Serve as PocketPaw does, by its `config.json`: name, description, version, time limit and
     /// switch.
     #[arg(long, value_name = "FILE")]
@@ -160,8 +167,10 @@ fn server(arguments: &Arguments) -> anyhow::Result<Server> {
         Some((program, rest)) => Server::new(name, Command::new(program, rest)),
         None => Server::new(name, Echo),
     };
-    let dialects = dialects(&arguments.dialect, arguments.pocketpaw.as_deref())?;
-    let mut server = server.card(card(arguments)).dialects(dialects);
+    let capabilities = arguments.opportunity.as_deref().map(Capabilities::read).transpose()?;
+    let (pocketpaw, capabilities) = (arguments.pocketpaw.as_deref(), capabilities.as_ref());
+    let dialects = dialects(&arguments.dialect, capabilities, pocketpaw)?;
+    let mut server = server.card(card(arguments, capabilities)).dialects(dialects);
     let sealing_key = if arguments.in_memory {
         SealingKey::generate()
     } else {
@@ -209,18 +218,19 @@ fn announce(bound: &Bound, needs_key: bool) {
     );
 }
 
-fn card(arguments: &Arguments) -> AgentCard {
+fn card(arguments: &Arguments, capabilities: Option<&Capabilities>) -> AgentCard {
     let name = &arguments.name;
     let description =
         arguments.description.clone().unwrap_or_else(|| match arguments.program.first() {
             Some(program) => format!("Runs {}", program.to_string_lossy()),
             None => "Says what it hears".to_owned(),
         });
-    let card = AgentCard::builder(name)
-        .description(&description)
-        .skill(AgentSkill::new(name, name, &description, [name]))
-        .streaming()
-        .push_notifications();
+    let skills = match capabilities {
+        Some(capabilities) => capabilities.skills().collect(),
+        None => vec![AgentSkill::new(name, name, &description, [name])],
+    };
+    let card = AgentCard::builder(name).description(&description).streaming().push_notifications();
+    let card = skills.into_iter().fold(card, |card, skill| card.skill(skill));
     if arguments.program.is_empty() {
         return card.input_modes(["*/*"]).output_modes(["*/*"]).build();
     }

@@ -9,6 +9,8 @@ use nuncio_server::{
     dialects::{Molecule, Opportunity, PocketPaw},
 };
 
+use super::capabilities::Capabilities;
+
 /// A system whose agents and clients are answered in their own form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Dialect {
@@ -19,15 +21,22 @@ pub(super) enum Dialect {
     Pocketpaw,
 }
 
-/// Switches on what is named, in that order, and last `PocketPaw` by its own settings.
-pub(super) fn dialects(named: &[Dialect], pocketpaw: Option<&Path>) -> anyhow::Result<Dialects> {
-    let dialects = named.iter().fold(Dialects::default(), |dialects, named| match named {
+/// Switches on what is named, in that order, and last those that have settings of their own.
+pub(super) fn dialects(
+    named: &[Dialect],
+    opportunity: Option<&Capabilities>,
+    pocketpaw: Option<&Path>,
+) -> anyhow::Result<Dialects> {
+    let mut dialects = named.iter().fold(Dialects::default(), |dialects, named| match named {
         Dialect::Molecule => dialects.molecule(Molecule::default()),
         Dialect::Harbor => dialects.harbor(),
         Dialect::Opportunity => dialects.opportunity(Opportunity::default()),
         Dialect::Upal => dialects.upal(),
         Dialect::Pocketpaw => dialects.pocketpaw(PocketPaw::default()),
     });
+    if let Some(capabilities) = opportunity {
+        dialects = dialects.opportunity(capabilities.envelope()?);
+    }
     let Some(path) = pocketpaw else { return Ok(dialects) };
     let text = std::fs::read_to_string(path);
     let text = text.with_context(|| format!("read {}", path.display()))?;

@@ -8,7 +8,8 @@ use std::{
     time::Duration,
 };
 
-use nuncio_testkit::{program::Program, webhook::Receiver};
+use nuncio_testkit::{program::Program, webhook::Receiver, wire::Http};
+use serde_json::json;
 
 use crate::hosting::until;
 
@@ -179,6 +180,50 @@ fn keys_are_made_and_revoked_while_an_agent_is_served() {
     // A file that cannot be read takes nothing from anybody.
     std::fs::remove_file(file).unwrap();
     assert!(opens(&bob));
+}
+
+/// O-13, O-14: the agent hears only what its file lets through.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_opportunity_agents_file_says_what_it_is_asked_for_and_by_whom() {
+    let directory = tempfile::tempdir().unwrap();
+    let keys = directory.path().join("keys.json");
+    let key = |name: &str| {
+        let made = run(&["key", "new", name, "--agent", "--keys", text(&keys)]);
+        String::from_utf8(made.stdout).unwrap().trim().to_owned()
+    };
+    let (orchestrator, stranger) = (key("orchestrator-agent"), key("stranger"));
+    let file = directory.path().join("agent.yaml");
+    let capabilities = "name: validation\n\
+        a2a:\n  \
+          enabled: true\n  \
+          capabilities:\n  \
+          - open\n  \
+          - capability: closed\n    \
+            payload_schema: {type: object, required: [problem]}\n    \
+            allowed_agents: [orchestrator-agent]\n";
+    std::fs::write(&file, capabilities).unwrap();
+    let serving =
+        serve(&["--in-memory", "--keys", text(&keys), "--opportunity", text(&file), "--", "cat"]);
+    let http = Http::new(serving.address().parse().unwrap());
+    let orchestrator = (&orchestrator, "orchestrator-agent");
+    let stranger = (&stranger, "stranger");
+    let good = json!({ "problem": "waste" });
+    for ((key, name), capability, payload, expected) in [
+        (orchestrator, "closed", &good, r#""status":"success""#),
+        (orchestrator, "closed", &json!({}), "INVALID_REQUEST"),
+        (stranger, "closed", &good, "INVALID_REQUEST"),
+        (stranger, "open", &json!({}), r#""status":"success""#),
+        (stranger, "validation", &json!({}), "CAPABILITY_NOT_SUPPORTED"),
+    ] {
+        let body = json!({
+            "protocol_version": "1.0", "source_agent": { "id": name },
+            "capability": capability, "payload": payload, "request_id": format!("{name} {payload}"),
+        });
+        let headers = [("content-type", "application/json"), ("x-api-key", key.as_str())];
+        let answer = http.request("POST", "/a2a", &headers, body.to_string()).await;
+        let answer = answer.text();
+        assert!(answer.contains(expected), "{name} {capability} {payload}: {answer}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
