@@ -103,7 +103,7 @@ async fn run(fast: u32, stalled: u32) -> Outcome {
         }
     };
     let elapsed = start.elapsed();
-    let processor_time = node.processor_time().await - worked;
+    let processor_time = node.processor_time().await.saturating_sub(worked);
     assert_eq!((ended.state, ended.parts), (TaskState::Completed, EVENTS));
 
     node.ask(Ask::Unstall).await.expect("readers go on");

@@ -18,9 +18,10 @@ use super::Limits;
 /// The clocks of one connection.
 ///
 /// Everything but [`close`](Self::close), and what answers over HTTP/2 note, happens in the
-/// connection's own task, so relaxed atomics are enough, and one timer serves all clocks. A connection that has been upgraded
-/// belongs to whoever took it over: what happens to its bytes wakes the connection's task, and
-/// the end that the task puts to it wakes those who wait for bytes.
+/// connection's own task, so relaxed atomics are enough, and one timer serves all clocks. A
+/// connection that has been upgraded belongs to whoever took it over: what happens to its bytes
+/// wakes the connection's task, and the end that the task puts to it wakes those who wait for
+/// bytes.
 #[derive(Debug)]
 pub(super) struct Watch {
     opened: Instant,

@@ -155,7 +155,7 @@ impl Tasks {
         let history = wishes.and_then(|wishes| messages(wishes.history_length));
         let until = if at_once { Wait::Nothing } else { Wait::End };
         let place = call.place.clone();
-        let wait = call.wait.unwrap_or(engine.settings.wait).min(engine.settings.longest_wait);
+        let patience = call.wait.unwrap_or(engine.settings.wait).min(engine.settings.longest_wait);
         let accepting = engine.accept(call, request, until);
         async move {
             let mut accepted = match engine.accepted(accepting?).await? {
@@ -168,7 +168,7 @@ impl Tasks {
                     Progress::Ended(end) => Some(end),
                     Progress::Live(live) => tokio::select! {
                         biased;
-                        settled = engine.wait(&live, accepted.seq, wait) => settled,
+                        settled = engine.wait(&live, accepted.seq, patience) => settled,
                         () = word.postponed() => None,
                     },
                 };

@@ -220,13 +220,11 @@ pub(crate) struct Edit {
     name: Option<AgentName>,
     role: Option<String>,
     /// Where it is reached; `null` for nowhere.
-    #[serde(deserialize_with = "said_or_null")]
     #[schema(value_type = Option<String>)]
-    url: Option<Option<String>>,
+    url: Url,
     /// Where agents on its own network reach it; `null` for nowhere.
-    #[serde(deserialize_with = "said_or_null")]
     #[schema(value_type = Option<String>)]
-    internal_url: Option<Option<String>>,
+    internal_url: Url,
     delivery: Option<Delivery>,
     trust: Option<u8>,
     latency_hint_ms: Option<u32>,
@@ -234,11 +232,19 @@ pub(crate) struct Edit {
     allowed_agents: Option<BTreeMap<String, Vec<String>>>,
 }
 
-/// Tells `null`, which takes something away, from what is not said, which stays.
-fn said_or_null<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
+/// What an edit says of an address: `null` takes it away, and silence does not.
+#[derive(Debug, Default, Serialize)]
+#[serde(untagged)]
+enum Url {
+    #[default]
+    Stays,
+    Becomes(Option<String>),
+}
+
+impl<'de> Deserialize<'de> for Url {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Option::deserialize(deserializer).map(Self::Becomes)
+    }
 }
 
 #[utoipa::path(
@@ -260,10 +266,10 @@ pub(crate) async fn edit(
     who.administrator()?;
     let agent = find(&hub, &who, &agent)?;
     let mut addresses = agent.addresses.clone();
-    if let Some(url) = edit.url {
+    if let Url::Becomes(url) = edit.url {
         addresses.public = url.map(Into::into);
     }
-    if let Some(url) = edit.internal_url {
+    if let Url::Becomes(url) = edit.internal_url {
         addresses.internal = url.map(Into::into);
     }
     if addresses != agent.addresses {
