@@ -10,7 +10,7 @@ use std::{ffi::OsString, io::IsTerminal as _, path::PathBuf, sync::Arc};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use nuncio_net::listen::{ClientAuth, Tls};
-use nuncio_protocol::card::{AgentCard, AgentSkill};
+use nuncio_protocol::card::{AgentCard, AgentSkill, CardBuilder};
 use nuncio_server::{
     Bound, Server,
     kinds::{Command, Echo},
@@ -230,7 +230,7 @@ fn card(arguments: &Arguments, capabilities: Option<&Capabilities>) -> AgentCard
         None => vec![AgentSkill::new(name, name, &description, [name])],
     };
     let card = AgentCard::builder(name).description(&description).streaming().push_notifications();
-    let card = skills.into_iter().fold(card, |card, skill| card.skill(skill));
+    let card = skills.into_iter().fold(card, CardBuilder::skill);
     if arguments.program.is_empty() {
         return card.input_modes(["*/*"]).output_modes(["*/*"]).build();
     }

@@ -26,8 +26,8 @@ struct Section {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Capability {
-    #[serde(alias = "name")]
-    capability: String,
+    #[serde(alias = "capability")]
+    name: String,
     description: Option<String>,
     /// A JSON schema.
     payload_schema: Option<Value>,
@@ -58,11 +58,11 @@ impl Capabilities {
         for (index, written) in a2a.capabilities.into_iter().enumerate() {
             let at = || format!("`a2a.capabilities[{index}]`");
             let capability = match written {
-                Value::String(capability) => Capability { capability, ..Capability::default() },
+                Value::String(name) => Capability { name, ..Capability::default() },
                 written => serde_json::from_value(written).with_context(at)?,
             };
-            ensure!(!capability.capability.is_empty(), "{} has an empty name", at());
-            ensure!(names.insert(capability.capability.clone()), "{} is there twice", at());
+            ensure!(!capability.name.is_empty(), "{} has an empty name", at());
+            ensure!(names.insert(capability.name.clone()), "{} is there twice", at());
             all.push(capability);
         }
         Ok(Self(all))
@@ -70,21 +70,21 @@ impl Capabilities {
 
     /// Returns them as skills of the agent's card.
     pub(super) fn skills(&self) -> impl Iterator<Item = AgentSkill> {
-        self.0.iter().map(|Capability { capability, description, .. }| {
-            let description = description.as_deref().unwrap_or(capability);
-            AgentSkill::new(capability, capability, description, [capability])
+        self.0.iter().map(|Capability { name, description, .. }| {
+            let description = description.as_deref().unwrap_or(name);
+            AgentSkill::new(name, name, description, [name])
         })
     }
 
     /// Returns what is asked of payloads and callers.
     pub(super) fn envelope(&self) -> anyhow::Result<Opportunity> {
         let mut envelope = Opportunity::default();
-        for Capability { capability, payload_schema, allowed_agents, .. } in &self.0 {
+        for Capability { name, payload_schema, allowed_agents, .. } in &self.0 {
             if let Some(schema) = payload_schema {
-                envelope = envelope.schema(capability, &schema.to_string())?;
+                envelope = envelope.schema(name, &schema.to_string())?;
             }
             if let Some(allowed) = allowed_agents {
-                envelope = envelope.allow(capability, allowed.iter().cloned());
+                envelope = envelope.allow(name, allowed.iter().cloned());
             }
         }
         Ok(envelope)

@@ -251,8 +251,8 @@ mod tests {
         let held = Arc::new(());
         let working = Arc::clone(&held);
         tellers.carry(async move {
-            let _working = working;
-            std::future::pending().await
+            std::future::pending::<()>().await;
+            drop(working);
         });
         tellers.end().await;
         assert_eq!(Arc::strong_count(&held), 1);
