@@ -316,9 +316,12 @@ fn note_refusal(head: &Parts, hub: &Hub, why: Why) {
 /// is nobody, whatever it shows.
 fn known(hub: &Hub, organisation: &Organisation, text: &str) -> Result<AgentId, Problem> {
     let state = hub.directory.state();
-    let by_id = AgentId::parse(text).ok().filter(|id| state.present(organisation, id).is_some());
-    let by_name = || state.find(organisation, text).map(|agent| agent.id.clone());
-    by_id.or_else(by_name).ok_or_else(|| Refusal::Missing.into())
+    let id = AgentId::parse(text).map_err(|_| Refusal::Missing)?;
+    let found = match state.agent(&id) {
+        Some(_) => state.present(organisation, &id),
+        None => state.find(organisation, text),
+    };
+    found.map(|agent| agent.id.clone()).ok_or_else(|| Refusal::Missing.into())
 }
 
 /// Returns the secret in a browser's cookie.
