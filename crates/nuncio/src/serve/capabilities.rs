@@ -26,7 +26,7 @@ struct Section {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Capability {
-    #[serde(alias = "capability")]
+    #[serde(rename = "capability", alias = "name")]
     name: String,
     description: Option<String>,
     /// A JSON schema.
