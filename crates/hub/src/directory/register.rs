@@ -185,7 +185,8 @@ impl Directory {
         };
         // What an administrator says needs no agreement, and an enrolment token for this agent is
         // an administrator's word.
-        let hold = self.0.options.hold_cards && matches!(by, Registrar::Itself(_));
+        let is_itself = matches!(by, Registrar::Itself(_));
+        let hold = self.0.options.hold_cards && is_itself;
         let mut next = agent.clone();
         if registration.addresses != agent.addresses {
             next.addresses =
@@ -198,8 +199,7 @@ impl Directory {
             next.updated = change.now;
             change.event(event::Name::AddressChanged, agent, &address_payload(&next));
         }
-        if let Some(delivery) = registration.delivery.filter(|delivery| *delivery != agent.delivery)
-        {
+        if let Some(delivery) = delivery(registration, agent, is_itself) {
             // Who has no address and is called directly cannot be called at all yet.
             if hold && (agent.addresses.is_any() || agent.delivery != Delivery::Direct) {
                 return Err(Error::Forbidden(NEW_DELIVERY));
@@ -222,6 +222,15 @@ impl Directory {
         }
         Ok(token)
     }
+}
+
+/// Returns how calls are to come to an agent from now on, if that is another way than before.
+fn delivery(registration: &Registration, agent: &Agent, is_itself: bool) -> Option<Delivery> {
+    let delivery = registration.delivery?;
+    // Either way it is called at its address. That the hub is in between is not for it to undo.
+    let is_overruled =
+        is_itself && (agent.delivery, delivery) == (Delivery::Gateway, Delivery::Direct);
+    (delivery != agent.delivery && !is_overruled).then_some(delivery)
 }
 
 const NOT_ITS_TOKEN: &str = "this token belongs to another agent";

@@ -447,6 +447,27 @@ async fn a_delivery_is_not_changed_past_a_hub_that_holds_cards() {
     register(Some(Delivery::Direct), itself).await.unwrap_err();
 }
 
+/// `nuncio serve --join` says where it is called, whatever the hub has between.
+#[tokio::test]
+async fn an_agent_that_is_called_through_the_hub_does_not_undo_that_itself() {
+    for options in [Options::default(), holding()] {
+        let world = World::with(options).await;
+        let by = world.enrolment().await;
+        let register = |delivery: Delivery, by: Registrar| {
+            let delivery = Some(delivery);
+            let registration = Registration { delivery, ..registration("a-1", "A") };
+            let (directory, acme, admin) = (&world.directory, &world.acme, &world.admin);
+            async move { directory.register(acme, registration, &by, admin).await.unwrap().agent }
+        };
+        let itself = Registrar::Itself(register(Delivery::Direct, by).await.id.clone());
+        register(Delivery::Gateway, Registrar::Administrator).await;
+        let known = register(Delivery::Direct, itself).await;
+        assert_eq!(known.delivery, Delivery::Gateway);
+        let known = register(Delivery::Direct, Registrar::Administrator).await;
+        assert_eq!(known.delivery, Delivery::Direct);
+    }
+}
+
 /// An agent that was made a place first says itself where it is, once.
 #[tokio::test]
 async fn an_agent_without_an_address_gets_its_first_one_from_itself_and_no_second() {
