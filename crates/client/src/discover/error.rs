@@ -96,6 +96,10 @@ pub enum Outcome {
     /// The card is shown to known callers only.
     #[error("{0}: the card itself needs credentials, register some for this origin")]
     NeedsCredentials(StatusCode),
+    /// There is a card, and it is not that of the agent that was asked for, which shows its own to
+    /// known callers only.
+    #[error("the card of another agent, `{0}`")]
+    AnotherAgent(String),
     /// The answer is no card.
     #[error("not an agent card: {0}")]
     NotACard(json::Error),

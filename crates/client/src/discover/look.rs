@@ -4,7 +4,7 @@ use std::{io::Read as _, path::Path, sync::Arc};
 
 use nuncio_net::{Client, Errand, Purpose};
 use nuncio_protocol::{
-    card::{MAX_CARD_BYTES, read_any},
+    card::{AgentCard, MAX_CARD_BYTES, inert, read_any},
     json,
 };
 use url::Url;
@@ -15,7 +15,7 @@ use super::{
     fetch::{Answer, Marks, Raw, fetch},
     keys::KeyCache,
     signature::{SignaturePolicy, Signatures, Verdict, judge},
-    source::base,
+    source::{base, is_at_root, is_named},
 };
 use crate::origin::shown;
 
@@ -50,11 +50,19 @@ pub(super) async fn look(
     let Ok(given) = Url::parse(checked.as_str()) else {
         return Err(Error::nothing(source_name, Vec::new()));
     };
-    let base = check(base(&given).as_str()).map_err(refused)?;
+    let place = base(&given);
+    let base = check(place.as_str()).map_err(refused)?;
     let mut tried = Vec::new();
+    // Whether a card stands at its name, for others than us.
+    let mut is_hidden = false;
     for candidate in ask.source.candidates(&given) {
         let url = check(candidate.as_str()).map_err(refused)?;
         let outcome = match fetch(client, &url, None, ask.credentials.as_deref()).await {
+            Ok(Answer::Card(raw))
+                if is_hidden && is_at_root(&candidate) && !leads_to(&raw.card, &place) =>
+            {
+                Outcome::AnotherAgent(inert(&raw.card.name))
+            }
             Ok(Answer::Card(raw)) => {
                 let Raw { card, form, text, marks } = *raw;
                 let found = Found {
@@ -73,12 +81,28 @@ pub(super) async fn look(
             Err(outcome) => outcome,
         };
         let is_final = outcome.is_final();
+        is_hidden |= is_named(&candidate) && matches!(outcome, Outcome::NeedsCredentials(_));
         tried.push(Tried { url: shown(url.as_str()), outcome });
         if is_final {
             break;
         }
     }
     Err(Error::nothing(source_name, tried))
+}
+
+/// Tells whether a card may be that of an agent at a place: if the agent is called there, below, or
+/// above.
+fn leads_to(card: &AgentCard, place: &Url) -> bool {
+    let is_below = |path: &str, base: &str| {
+        let base = base.trim_end_matches('/');
+        path.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    card.supported_interfaces.iter().any(|interface| {
+        // Places that speak gRPC are often named without a scheme.
+        let Some(url) = Url::parse(&interface.url).ok().filter(Url::has_host) else { return true };
+        url.origin() == place.origin()
+            && (is_below(url.path(), place.path()) || is_below(place.path(), url.path()))
+    })
 }
 
 /// Asks for a known card where it was. `None` if it is no longer there.

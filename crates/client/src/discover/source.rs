@@ -167,6 +167,16 @@ pub(super) fn base(given: &Url) -> Url {
     base
 }
 
+/// Tells whether a URL is one that a card has at the root of its host.
+pub(super) fn is_at_root(card: &Url) -> bool {
+    card.path().starts_with(WELL_KNOWN)
+}
+
+/// Tells whether a URL has the name of a card.
+pub(super) fn is_named(card: &Url) -> bool {
+    has_json_name(card.path())
+}
+
 fn has_json_name(path: &str) -> bool {
     path.len() > 5
         && path.get(path.len() - 5..).is_some_and(|end| end.eq_ignore_ascii_case(".json"))

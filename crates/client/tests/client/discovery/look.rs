@@ -124,6 +124,35 @@ async fn pg_11_a_card_behind_a_credential_is_fetched_with_it_and_only_then() {
     assert_eq!(sent, [false, true]);
 }
 
+/// Where many agents share a host, the card at its root is not that of one which hides its own.
+#[tokio::test]
+async fn a_hidden_card_is_not_taken_for_that_of_the_host() {
+    for (interface, is_found) in
+        [("/a2a", false), ("/agents/bob", false), ("/agents/ann", true), ("/agents/ann/v1", true)]
+    {
+        let card = CARD.replace(r#""url":"""#, &format!(r#""url":"http://HOST{interface}""#));
+        let server = Server::start(move |request| match path_of(request) {
+            "/.well-known/agent-card.json" => {
+                let host = header(request, "host").unwrap_or_default();
+                ok(&card.replace("HOST", host))
+            }
+            _ => status("401 Unauthorized", ""),
+        })
+        .await;
+        for given in ["/agents/ann", "/agents/ann/.well-known/agent-card.json"] {
+            match cards().get(&server.ask(given)).await {
+                Ok(_) => assert!(is_found, "{given}: the card of {interface} was taken"),
+                Err(error) => {
+                    assert!(!is_found, "{given} {interface}: {error}");
+                    let text = error.to_string();
+                    assert!(text.contains("needs credentials"), "{text}");
+                    assert!(text.contains("another agent, `Echo`"), "{text}");
+                }
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_key_can_go_into_the_query() {
     let server = Server::start(|request| match path_of(request) {
