@@ -13,9 +13,10 @@
 //! ```
 //!
 //! A card is looked for in the order of catalogue C-17, and the error names every place that
-//! was tried and what came of each. Cards of all versions are read; redirects are named and
-//! not followed; nothing that a card names (icon, documentation) is ever fetched, but for
-//! keys under the rules of [`Signatures`].
+//! was tried and what came of each. An agent that shows its card to known callers only is not
+//! taken for another one, whose card is at the root of their host. Cards of all versions are
+//! read; redirects are named and not followed; nothing that a card names (icon, documentation)
+//! is ever fetched, but for keys under the rules of [`Signatures`].
 //!
 //! Everything in a card is a stranger's word. [`negotiate`](crate::negotiate) checks each URL
 //! in it before it becomes an [`Interface`](crate::Interface).
